@@ -67,7 +67,8 @@ export function scanJson(text: string, marksMax = Infinity): Rejection | null {
     const frame = open.at(-1);
     if (code === QUOTE) {
       const end = stringEnd(text, index);
-      const repeated = frame !== undefined && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
+      const isInObject = frame !== undefined && frame.keys !== null;
+      const repeated = isInObject && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
       if (repeated) return reject('duplicate_key', pathOf(open), 'the object has this key twice; remove one');
       index = end;
       continue;

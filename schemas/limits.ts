@@ -37,7 +37,7 @@ export const EVENTS_PER_COMMIT_MAX = 256;
 /** Most calls in one batch. A reply of a model with more fails the generate. */
 export const CALLS_PER_BATCH_MAX = 1_024;
 /** Most edges (one call waits for another) in one plan. Calls beyond it are refused as `batch_too_entangled`. */
-export const PLAN_EDGES_MAX = 100_000;
+export const PLAN_EDGES_MAX = 32_000;
 /** Calls in one page of the open batch: a settlement copies one page, not the whole batch. */
 export const CALL_PAGE_SIZE = 64;
 /** Most claim rules in a tool spec. A spec with more is refused as `invalid_shape`. */
@@ -96,6 +96,8 @@ export const APPROVAL_TTL_MS_MAX = 366 * 86_400_000;
 export const DETACHED_MAX = 64;
 /** Most grants of a session. A further one is refused as `grants_full`. */
 export const GRANTS_MAX = 256;
+/** Most steps that the patterns of grants take for the calls of one batch. Beyond it, calls ask a person. */
+export const GRANT_STEPS_MAX = 500_000;
 /** Longest argument that the pattern of a grant is matched against, in UTF-16 units. A longer one does not match. */
 export const GRANT_VALUE_CHARS_MAX = 4_096;
 /**
@@ -201,6 +203,18 @@ export const LEVEL_FILE_BYTES = 1_048_576;
  * its recorded digest.
  */
 export const READ_PAGE_EVENTS = 1_000;
+/** Most connections to a server on which no request has named a token yet. Beyond it the oldest of them is closed. */
+export const STRANGERS_MAX = 64;
+/** Longest life of such a connection, in milliseconds. */
+export const STRANGER_MS_MAX = 5_000;
+/** Most other connections to a server. Beyond it an idle one is closed, else the request is refused as `queue_full`. */
+export const CONNECTIONS_MAX = 512;
+/** How many of them only operators may use. */
+export const CONNECTIONS_FOR_OPERATORS = 64;
+/** Longest time in which a server reads a request, in milliseconds. Then its connection is closed. */
+export const REQUEST_MS_MAX = 30_000;
+/** Most lease requests of one server that wait for work at a time. A further one is refused as `queue_full`. */
+export const LEASES_WAITING_MAX = 128;
 /** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */

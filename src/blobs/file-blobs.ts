@@ -1,12 +1,12 @@
 // Blobs as files, `<directory>/ab/cd/<64 hex digits>`. A blob appears whole or not at all: its bytes are written to a
 // temporary file, synced and renamed, and the directories on its path are synced. Without any one of these syncs, a power
 // cut loses acknowledged blobs. Only one process at a time may have the directory open.
-import { randomUUID } from 'node:crypto';
+import { randomUUID, webcrypto } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import { Digest } from '../../schemas/ids.ts';
+import { Digest, brand } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { makeDirectory, syncDirectory } from '../files/directories.ts';
@@ -40,7 +40,7 @@ function blobsIn(directory: string): Blobs {
 
   return {
     put: (bytes) => async () => {
-      const ref = digestBlob(bytes);
+      const ref = await digestLater(bytes);
       if (!isRight(ref)) return ref;
       return working('writing a blob', ref.right, () => writeBlob({ directory, directories }, ref.right, bytes))();
     },
@@ -54,6 +54,19 @@ function blobsIn(directory: string): Blobs {
       await keyed.settled();
     },
   };
+}
+
+/** A larger blob is hashed on a thread of the platform, so that it does not hold the event loop. */
+const HASHED_INLINE_BYTES_MAX = 1_048_576;
+
+const digestLater = async (bytes: Uint8Array): Promise<Answer<Digest>> =>
+  bytes.length > HASHED_INLINE_BYTES_MAX && bytes.length <= BLOB_BYTES_MAX
+    ? right(await hashLater(bytes))
+    : digestBlob(bytes);
+
+async function hashLater(bytes: Uint8Array): Promise<Digest> {
+  const hash = await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>);
+  return brand<'Digest'>(`${DIGEST_PREFIX}${Buffer.from(hash).toString('hex')}`);
 }
 
 interface Place {
@@ -153,7 +166,8 @@ async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Arr
     if (!stats.isFile()) return left(damagedBlob(ref, 'its entry is not a regular file'));
     if (stats.size > BLOB_BYTES_MAX)
       return left(damagedBlob(ref, `its file has ${stats.size} bytes, more than any blob`));
-    return verifyBlob(ref, await file.readFile());
+    const bytes = await file.readFile();
+    return bytes.length > HASHED_INLINE_BYTES_MAX && (await hashLater(bytes)) === ref ? right(bytes) : verifyBlob(ref, bytes);
   } finally {
     await file.close();
   }

@@ -24,6 +24,7 @@ import { eventsFrom } from '../client/events-from.ts';
 import { joinSignals } from '../client/join-signals.ts';
 import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
+import type { Pause } from '../turns.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type ChangeNotices, follow } from './follow.ts';
 import { newIntake } from './intake.ts';
@@ -40,12 +41,13 @@ export interface InProcessPorts {
   readonly notices: ChangeNotices;
   readonly info: EngineInfo;
   readonly closed: AbortSignal;
+  readonly pause: Pause;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, leases, journal, blobs, closed } = ports;
+  const { sessions, leases, journal, blobs, closed, pause } = ports;
 
   const intake = newIntake(closed);
 
@@ -58,6 +60,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         version: () => sessions.inMemory(start.id)?.state().version ?? null,
         load: () => sessions.get(start.id),
         signal: joined.signal,
+        pause,
       });
     } finally {
       joined.release();
@@ -65,9 +68,9 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
   }
 
   async function records(id: SessionId, from: Position | undefined, limit: number): Answer<readonly StreamRecord[]> {
-    if (from !== undefined) return await commitRecords(journal, id, from, limit);
+    if (from !== undefined) return await commitRecords(journal, pause, id, { from, limit });
     return await pipe(
-      () => commitRecords(journal, id, FIRST, limit),
+      () => commitRecords(journal, pause, id, { from: FIRST, limit }),
       TE.bindTo('commits'),
       TE.bind('first', () => () => firstRecords(journal, id)),
       TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),

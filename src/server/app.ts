@@ -7,7 +7,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, LEASES_WAITING_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
   CreateSession,
@@ -21,6 +21,7 @@ import type {
 import type { EngineClient } from '../client/client.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
+import type { Door } from './door.ts';
 import { streamEvents } from './event-stream.ts';
 import { guard } from './guard.ts';
 import { problemOf, problemResponse } from './problem.ts';
@@ -30,12 +31,14 @@ export interface AppOptions {
   readonly token: string;
   /** Host names that a request may name. */
   readonly hosts: readonly string[];
+  /** Keeps the connections of those who name the token. */
+  readonly door?: Door;
 }
 
 /** The routes, under `/v1`. */
-export function newApp(client: EngineClient, { token, hosts }: AppOptions): Hono {
+export function newApp(client: EngineClient, { token, hosts, door }: AppOptions): Hono {
   const app = new Hono();
-  app.use('*', guard(token, hosts));
+  app.use('*', guard(token, hosts, door));
   app.notFound(() =>
     problemResponse(
       reject('not_found', '', 'there is no such route; docs/bridge.md lists the routes and their methods'),
@@ -130,10 +133,20 @@ function addSessionRoutes(app: Hono, client: EngineClient): void {
 }
 
 function addLeaseRoutes(app: Hono, client: EngineClient): void {
+  let waiting = 0;
   app.post('/v1/leases', async (context) => {
-    const { signal } = context.req.raw;
-    const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
-    return answer(granted, 200, grantText);
+    if (waiting >= LEASES_WAITING_MAX) {
+      const message = `${LEASES_WAITING_MAX} requests wait for work already; try again later`;
+      return problemResponse(reject('queue_full', '', message));
+    }
+    waiting += 1;
+    try {
+      const { signal } = context.req.raw;
+      const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
+      return answer(granted, 200, grantText);
+    } finally {
+      waiting -= 1;
+    }
   });
   app.post('/v1/leases/heartbeat', async (context) =>
     answer(await withBody(context, (request) => client.heartbeat(request as unknown as Heartbeat))),
@@ -154,9 +167,24 @@ function addBlobRoutes(app: Hono, client: EngineClient): void {
   app.get('/v1/blobs/:ref', async (context) => {
     const blob = await client.getBlob(context.req.param('ref') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
-    return new Response(new Uint8Array(blob.right), { headers: { 'content-type': 'application/octet-stream' } });
+    const headers = { 'content-type': 'application/octet-stream', 'content-length': String(blob.right.length) };
+    return new Response(blob.right.length === 0 ? null : inParts(blob.right), { headers });
   });
 }
+
+/** Bytes in parts, each of which is sent by itself: to copy and send a large blob at once would hold the event loop. */
+function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      controller.enqueue(bytes.subarray(at, at + PART_BYTES));
+      at += PART_BYTES;
+      if (at >= bytes.length) controller.close();
+    },
+  });
+}
+
+const PART_BYTES = 262_144;
 
 /** Reads the body of a request, then runs `work` with it. */
 async function withBody<T>(

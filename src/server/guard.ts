@@ -1,25 +1,28 @@
 // Decides which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot
 // reach the engine by DNS rebinding; there must be no Origin header; and the bearer token must match.
 import type { MiddlewareHandler } from 'hono';
-import { reject } from '../../schemas/rejection.ts';
-import { headerOf } from './headers.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { pause } from '../turns.ts';
+import type { Door } from './door.ts';
+import { headerOf, incomingOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
 import { tokenCheck } from './token.ts';
 
 /** The host names of an engine on loopback. */
 export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-export function guard(token: string, hosts: readonly string[]): MiddlewareHandler {
+/** `door`: keeps the connections of those who name the token; without one, as in a test without a server, none is kept. */
+export function guard(token: string, hosts: readonly string[], door?: Door): MiddlewareHandler {
   const isToken = tokenCheck(token);
   return async (context, next) => {
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
-      return problemResponse(
+      return refused(
         reject('forbidden', '/host', `the host "${host}" is not a name of this engine; use ${hosts[0] ?? ''}`),
       );
     }
     if (headerOf(context, 'origin') !== undefined) {
-      return problemResponse(
+      return refused(
         reject(
           'forbidden',
           '/origin',
@@ -29,8 +32,21 @@ export function guard(token: string, hosts: readonly string[]): MiddlewareHandle
     }
     const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
     if (given === undefined || !isToken(given)) {
-      return problemResponse(reject('unauthorized', '/authorization', 'send "Authorization: Bearer <token>"'));
+      return refused(reject('unauthorized', '/authorization', 'send "Authorization: Bearer <token>"'));
     }
+    const socket = incomingOf(context)?.socket;
+    if (door !== undefined && socket !== undefined && !door.admit(socket, 'operator')) return refused(NO_SLOT);
+    const rest = pause();
+    if (rest !== null) await rest;
     return await next();
   };
+}
+
+const NO_SLOT = reject('queue_full', '', 'every connection of the engine is in use; close one, or try again later');
+
+/** The connection of a refused request is closed: whoever has the token does not send such requests. */
+function refused(rejection: Rejection): Response {
+  const response = problemResponse(rejection);
+  response.headers.set('connection', 'close');
+  return response;
 }

@@ -1,10 +1,12 @@
 // Listens on loopback by default, with stricter limits than the platform's (docs/design.md, "Safety").
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
+import { REQUEST_MS_MAX, STRANGER_MS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { type AppOptions, newApp } from './app.ts';
-import { LOOPBACK_HOSTS } from './guard.ts';
+import { newDoor } from './door.ts';
+import { LOOPBACK_HOSTS, guard } from './guard.ts';
 
 export interface ServeOptions {
   /** The bearer token that every request must carry; not empty. */
@@ -33,12 +35,19 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
     throw new TypeError('token must be printable ASCII, not empty, without white space around it');
   }
   const server = createAdaptorServer({
-    fetch: fetchOf(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()] }),
-    serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
+    fetch: (...request) => handle(...request),
+    serverOptions: {
+      requestTimeout: REQUEST_MS_MAX,
+      headersTimeout: STRANGER_MS_MAX,
+      // How often the platform looks at both.
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 16_384,
+    },
   }) as Server;
+  const door = newDoor(server);
+  const handle = fetchOf(client, { token: options.token, hosts: [...LOOPBACK_HOSTS, host.toLowerCase()], door });
   server.maxHeadersCount = 64;
   server.maxRequestsPerSocket = 100_000;
-  server.maxConnections = 512;
   server.keepAliveTimeout = 30_000;
   await new Promise<void>((resolve, fail) => {
     server.once('error', fail);
@@ -62,5 +71,9 @@ function fetchOf(client: EngineClient | Promise<EngineClient>, options: AppOptio
   const opening = client.then((opened) => (app = newApp(opened, options)));
   // The caller that opens the engine reports a failure and closes the server, which ends the waiting requests.
   opening.catch(() => undefined);
-  return (...request) => app?.fetch(...request) ?? opening.then((opened) => opened.fetch(...request));
+  // Who has no token does not wait for the engine.
+  const waiting = new Hono();
+  waiting.use('*', guard(options.token, options.hosts, options.door));
+  waiting.all('*', async ({ req, env }) => (await opening).fetch(req.raw, env));
+  return (...request) => (app ?? waiting).fetch(...request);
 }

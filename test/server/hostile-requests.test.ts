@@ -1,56 +1,68 @@
 // No request holds the event loop of an engine for long, however hostile it is: else one client delays all others.
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { must } from '../../src/client/must.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CORPUS } from '../support/hostile/corpus.ts';
 import { heldBy, sendHostile } from '../support/hostile/held.ts';
+import type { HostileCase } from '../support/hostile/request.ts';
+import { type ServedTarget, serveTarget } from '../support/hostile/target.ts';
+import { roundsOf } from '../support/random.ts';
 
-import { serveForAll } from '../support/engine/serving.ts';
-import { packageOf } from '../support/engine/world.ts';
-import { FREE, testPackage } from '../support/tools.ts';
-import type { Target } from '../support/hostile/request.ts';
+/** How much longer than an idle loop the loop may be held, in milliseconds. */
+const HELD_MS_MAX = 50;
+/** A case that failed is tried again: whatever else the machine does can only make it slower. */
+const TRIES = 3;
+const IDLE_MS = 20;
 
-const server = serveForAll();
+let target: ServedTarget;
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-test('scan', async () => {
-  const { engine: { client }, served: { port } } = server();
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  let n = 0;
-  const target: Target = {
-    client,
-    async generating(tools) {
-      n += 1;
-      const tool_package = tools === undefined ? testPackage() : Array.isArray(tools) ? packageOf(tools as never) : (tools as never);
-      const { session_id } = await must(client.createSession({ session_id: `h-${n}` as never, tool_package }));
-      await must(client.submit(session_id, { events: [{ kind: 'RunRequested', input: { text: 'go' } }] as never }));
-      return session_id;
-    },
-    async called(tools, calls) {
-      const id = await target.generating(tools);
-      await must(client.submit(id as never, { events: [{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }] as never }));
-      return id;
-    },
-  };
-  void FREE;
-  console.log('cases', CORPUS.length);
-  const rows: string[] = [];
-  const only = process.env['ONLY'];
-  for (const { name, requests } of CORPUS) {
-    if (only !== undefined && !new RegExp(only).test(name)) continue;
-    if (process.env['NOT'] !== undefined && new RegExp(process.env['NOT']).test(name)) continue;
-    let made;
-    try { made = await requests(target); } catch (error) { rows.push(`999999 SETUP ${name} ${String(error).slice(0, 200)}`); continue; }
-    const t0 = performance.now();
-    let statuses: number[] = [];
-    const held = await heldBy(async () => { statuses = await Promise.all(made.map((one) => sendHostile(agent, port, one))); });
-    const took = performance.now() - t0;
-    const idle = await heldBy(() => wait(20));
-    (await import('node:fs')).appendFileSync('/tmp/load-scratch/scan-now.txt', `${held.toFixed(0).padStart(6)} held idle ${idle.toFixed(0)} took ${took.toFixed(0)} ${name} ${[...new Set(statuses)].join(' ')}\n`);
-    rows.push(`${held.toFixed(0).padStart(6)} ms held, idle ${idle.toFixed(0)}, took ${took.toFixed(0)} ${name} ${[...new Set(statuses)].join(' ')}`);
-  }
-  rows.sort().reverse();
-  (await import('node:fs')).writeFileSync('/tmp/load-scratch/scan.txt', rows.join('\n'));
+beforeAll(async () => {
+  target = await serveTarget();
+});
+
+afterAll(async () => {
   agent.destroy();
-  expect(1).toBe(1);
+  await target.close();
+});
+
+interface Measured {
+  /** Longer than an idle loop was held just before and after, in milliseconds. */
+  readonly heldMs: number;
+  readonly statuses: readonly number[];
+}
+
+async function measure({ requests }: HostileCase): Promise<Measured> {
+  const made = await requests(target);
+  const before = await heldBy(() => wait(IDLE_MS));
+  let statuses: readonly number[] = [];
+  const held = await heldBy(async () => {
+    statuses = await Promise.all(made.map((one) => sendHostile(agent, target.port, one)));
+  });
+  const after = await heldBy(() => wait(IDLE_MS));
+  return { heldMs: held - Math.max(before, after), statuses };
+}
+
+test('the corpus has more than 300 cases, each with a name of its own', () => {
+  expect(CORPUS.length).toBeGreaterThan(300);
+  expect(new Set(CORPUS.map(({ name }) => name)).size).toBe(CORPUS.length);
+});
+
+const EVERY = CORPUS.length / roundsOf(40, CORPUS.length);
+
+// In a sample, every so many cases: all kinds are among them.
+test('no hostile request holds the event loop 50 ms longer than it is held anyway, and each gets an answer', async () => {
+  const slow: string[] = [];
+  for (let at = 0; at < CORPUS.length; at += EVERY) {
+    const one = CORPUS[Math.floor(at)] as HostileCase;
+    let least = Infinity;
+    for (let tries = 0; tries < TRIES && least > HELD_MS_MAX; tries += 1) {
+      const { heldMs, statuses } = await measure(one);
+      least = Math.min(least, heldMs);
+      // 500 is a fault of the engine. 0: the connection was closed before the whole body was read.
+      expect(statuses, one.name).not.toContain(500);
+    }
+    if (least > HELD_MS_MAX) slow.push(`${one.name}: ${Math.round(least)} ms`);
+  }
+  expect(slow).toEqual([]);
 }, 900_000);

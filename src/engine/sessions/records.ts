@@ -13,6 +13,7 @@ import { RecordedEvent } from '../../../schemas/upcast.ts';
 import { genesisChain } from '../../core/chain.ts';
 import { initialState } from '../../core/initial-state.ts';
 import { stateDigest } from '../../core/state-digest.ts';
+import type { Pause } from '../../turns.ts';
 import type { Journal, JournalCommit, JournalEvent } from '../../journal/journal.ts';
 import { loadOrigin } from './load-session.ts';
 
@@ -36,13 +37,24 @@ export const firstRecords = (journal: Journal, id: SessionId): Answer<readonly [
  * The commits from the one that contains `from` on, until they contain `limit` events from there. Events are not upcast,
  * because digests cover the stored text.
  */
-export const commitRecords = (
+export async function commitRecords(
   journal: Journal,
+  pause: Pause,
   id: SessionId,
-  from: Position,
-  limit: number,
-): Answer<readonly CommitRecord[]> =>
-  pipe(journal.read(id, from, limit), TE.chainEitherK(E.traverseArray((commit) => toRecord(id, commit))))();
+  { from, limit }: { readonly from: Position; readonly limit: number },
+): Answer<readonly CommitRecord[]> {
+  const commits = await journal.read(id, from, limit)();
+  if (E.isLeft(commits)) return commits;
+  const records: CommitRecord[] = [];
+  for (const commit of commits.right) {
+    const rest = pause();
+    if (rest !== null) await rest;
+    const record = toRecord(id, commit);
+    if (E.isLeft(record)) return record;
+    records.push(record.right);
+  }
+  return E.right(records);
+}
 
 /** The event at a position; null when the stream has no such position. */
 export const recordedEvent = (journal: Journal, id: SessionId, position: Position): Answer<RecordedEvent | null> =>

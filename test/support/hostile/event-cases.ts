@@ -1,5 +1,5 @@
 // Events whose lists are as long as their shapes allow, and that cost the fold, the planner or the digests most.
-import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX, EVENTS_PER_COMMIT_MAX, GRANTS_MAX, TOOLS_MAX } from '../../../schemas/limits.ts';
+import { BODY_BYTES_MAX, BODY_VALUES_MAX, CALLS_PER_BATCH_MAX, EVENTS_PER_COMMIT_MAX, GRANTS_MAX, TOOLS_MAX } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { tool } from '../tools.ts';
@@ -7,6 +7,7 @@ import { packageOf } from '../engine/world.ts';
 import { type HostileCase, type HostileRequest, type Target, eventsOf, get, observed, post, submitOf, upTo } from './request.ts';
 
 const BYTES = BODY_BYTES_MAX - 2_000;
+const MOST = { bytes: BYTES, marks: BODY_VALUES_MAX - 100 };
 const ZERO = `sha256:${'0'.repeat(64)}`;
 
 const many = <T>(count: number, make: (index: number) => T): readonly T[] => Array.from({ length: count }, (_, at) => make(at));
@@ -21,7 +22,7 @@ const toEvent = (name: string, event: (target: Target) => object): HostileCase =
 const ofCalls = (name: string, tools: readonly ToolSpec[], call: (index: number) => object): HostileCase => ({
   name: `calls: ${name}`,
   requests: async ({ generating }) => [
-    submitOf(await generating(tools), observed(upTo(CALLS_PER_BATCH_MAX, BYTES, call))),
+    submitOf(await generating(tools), observed(upTo(CALLS_PER_BATCH_MAX, MOST, call))),
   ],
 });
 
@@ -66,17 +67,17 @@ const callCases: readonly HostileCase[] = [
 
 const spec = (at: number, rest: Partial<ToolSpec> = {}): ToolSpec => tool(`t${at}`, rest as never);
 const manyTools = (rest: (at: number) => Partial<ToolSpec> = () => ({})): readonly ToolSpec[] =>
-  upTo(TOOLS_MAX, BYTES - 40_000, (at) => spec(at, rest(at)));
+  upTo(TOOLS_MAX, { bytes: BYTES - 60_000, marks: BODY_VALUES_MAX - 4_000 }, (at) => spec(at, rest(at)));
 
 const bigSchema = (count: number): object => ({
   properties: Object.fromEntries(many(count, (at) => [`p${at}`, { type: 'string', pattern: '^a*$' }])),
 });
 
 const packages: Readonly<Record<string, () => readonly ToolSpec[]>> = {
-  'of 1,024 tools': () => manyTools(),
+  'of as many tools as allowed': () => manyTools(),
   'of tools with large schemas': () => manyTools(() => ({ input_schema: bigSchema(20) as never })),
-  'of one tool with a schema of a whole body': () => [spec(0, { input_schema: bigSchema(18_000) as never })],
-  'of tools with long descriptions': () => manyTools(() => ({ description: '\u20ac'.repeat(2_000) })),
+  'of one tool with a schema of a whole body': () => [spec(0, { input_schema: bigSchema(9_000) as never })],
+  'of tools with long descriptions': () => manyTools(() => ({ description: 'd'.repeat(1_000) })),
   'of tools with 64 effects': () => manyTools(() => ({ effects: many(64, (at) => `e${at}`) })),
   'of tools with 64 availability rules': () => manyTools(() => ({ availability_rules: many(64, (at) => `capability:c${at}`) as never })),
   'of tools with deep schemas': () => manyTools(() => ({ input_schema: JSON.parse(`${'{"not":'.repeat(50)}{}${'}'.repeat(50)}`) as never })),
@@ -112,7 +113,7 @@ const packageCases: readonly HostileCase[] = [
       requests: async ({ generating }) => {
         const all = tools();
         const session = await generating(all);
-        return [submitOf(session, observed(upTo(CALLS_PER_BATCH_MAX, BYTES, (at) => call(at, { tool_name: all[at % all.length]?.tool_name }))))];
+        return [submitOf(session, observed(upTo(CALLS_PER_BATCH_MAX, MOST, (at) => call(at, { tool_name: all[at % all.length]?.tool_name }))))];
       },
     },
   ]),
@@ -150,13 +151,13 @@ const RESULT = { batch_id: 'batch-1', call_id: 'a', plan_hash: ZERO, attempt: 1,
 const kindCases: readonly HostileCase[] = [
   toEvent('a host with 64 capabilities', () => ({ kind: 'HostSessionUpdated', host_session: { capabilities: many(64, (at) => `c${at}`) } })),
   toEvent('three lists of 1,024 unknown tools', () => ({ kind: 'ToolOverridesSet', scope: 'run', enable: many(1_024, (at) => longId(at)), disable: many(1_024, (at) => longId(at)), force: many(1_024, (at) => longId(at)) })),
-  toEvent('a settlement with large data', () => ({ kind: 'ToolCallSettled', ...RESULT, result: { success: true, data: { x: many(100_000, () => 1) } } })),
-  toEvent('a settlement with 1,024 changes', () => ({ kind: 'ToolCallSettled', ...RESULT, changes: upTo(1_024, BYTES, (at) => ({ path: `${'p/'.repeat(300)}${at}`, before: { ref: ZERO, bytes: 1 }, after_digest: ZERO })) })),
-  toEvent('a result with many unknown fields', () => ({ kind: 'ToolCallSettled', ...RESULT, result: { success: true, ...Object.fromEntries(many(60_000, (at) => [`k${at}`, 1])) } })),
+  toEvent('a settlement with large data', () => ({ kind: 'ToolCallSettled', ...RESULT, result: { success: true, data: { x: many(30_000, () => 1) } } })),
+  toEvent('a settlement with 1,024 changes', () => ({ kind: 'ToolCallSettled', ...RESULT, changes: upTo(1_024, MOST, (at) => ({ path: `${'p/'.repeat(300)}${at}`, before: { ref: ZERO, bytes: 1 }, after_digest: ZERO })) })),
+  toEvent('a result with many unknown fields', () => ({ kind: 'ToolCallSettled', ...RESULT, result: { success: true, ...Object.fromEntries(many(15_000, (at) => [`k${at}`, 1])) } })),
   toEvent('an input of 4,096 characters', () => ({ kind: 'FollowUpQueued', follow_up: { input: { text: '\u20ac'.repeat(4_096) } } })),
   toEvent('an interrupt of another run', () => ({ kind: 'user.interrupt', run_id: `run-${'9'.repeat(28)}` })),
   toEvent('a time in the far future', () => ({ kind: 'TimeReached', due_at_ms: 8_640_000_000_000_000 })),
-  toEvent('an approval with other large arguments', () => ({ kind: 'user.tool_confirmation', batch_id: 'batch-1', call_id: 'a', arguments_digest: ZERO, result: 'deny', instead: call(1, { arguments: { x: many(60_000, () => [1]) } }) })),
+  toEvent('an approval with other large arguments', () => ({ kind: 'user.tool_confirmation', batch_id: 'batch-1', call_id: 'a', arguments_digest: ZERO, result: 'deny', instead: call(1, { arguments: { x: many(15_000, () => [1]) } }) })),
   toEvent('an unknown kind with a long name', () => ({ kind: 'x'.repeat(1_000_000) })),
   toEvent('a config with every field at its maximum', () => ({ kind: 'SessionConfigured', config: { provider: 'p'.repeat(64), model: 'm'.repeat(128), instructions: { text: 'i'.repeat(4_096) }, turns_max: 100_000, calls_max: 10_000_000, tool_concurrency_max: 256 } })),
   ...['refused', 'accepted'].map((which): HostileCase => ({
@@ -171,7 +172,7 @@ const kindCases: readonly HostileCase[] = [
     name: 'events: 256 submits in one request to one session',
     requests: async ({ generating }) => {
       const session_id = await generating();
-      const submits = upTo(256, BYTES, (at) => ({ session_id, request: { events: [{ kind: 'SessionConfigured', config: { instructions: { text: `${at}${'i'.repeat(3_000)}` } } }] } }));
+      const submits = upTo(256, MOST, (at) => ({ session_id, request: { events: [{ kind: 'SessionConfigured', config: { instructions: { text: `${at}${'i'.repeat(3_000)}` } } }] } }));
       return [post('/v1/submits', { submits })];
     },
   },
@@ -187,7 +188,7 @@ const kindCases: readonly HostileCase[] = [
     name: 'events: 256 submits of many calls in one request',
     requests: async ({ generating }) => {
       const sessions = await Promise.all(many(256, () => generating([FREE])));
-      const submits = upTo(256, BYTES, (at) => ({ session_id: sessions[at], request: { events: [observed(many(40, (of) => call(of)))] } }));
+      const submits = upTo(256, MOST, (at) => ({ session_id: sessions[at], request: { events: [observed(many(40, (of) => call(of)))] } }));
       return [post('/v1/submits', { submits })];
     },
   },
@@ -197,7 +198,7 @@ const kindCases: readonly HostileCase[] = [
   },
   {
     name: 'events: 256 submits with 256 events each',
-    requests: async () => [post('/v1/submits', { submits: upTo(256, BYTES, () => ({ session_id: 's', request: { events: many(100, () => ({ kind: 'RunPaused', run_id: 'run-1' })) } })) })],
+    requests: async () => [post('/v1/submits', { submits: upTo(256, MOST, () => ({ session_id: 's', request: { events: many(100, () => ({ kind: 'RunPaused', run_id: 'run-1' })) } })) })],
   },
 ];
 
@@ -219,15 +220,11 @@ const grantCases: readonly HostileCase[] = Object.entries(PATTERNS).map(([name, 
   requests: async ({ called, client }) => {
     const asks = tool('t', { permission_policy: 'always_ask', parallelism_hint: { parallel_safe: true } });
     const session = await called([asks], many(GRANTS_MAX, (at) => call(at)));
-    const approvals = many(GRANTS_MAX, (at) => ({ kind: GRANTED, batch_id: 'batch-1', call_id: `c${at}`, arguments_digest: EMPTY_DIGEST, result: 'allow', grant: { argument: 'x', pattern: `${pattern.slice(0, 1_000)}${at}` } }));
+    const approvals = many(GRANTS_MAX - 1, (at) => ({ kind: GRANTED, batch_id: 'batch-1', call_id: `c${at}`, arguments_digest: EMPTY_DIGEST, result: 'allow', grant: { argument: 'x', pattern: `${pattern.slice(0, 1_000)}${at}` } }));
     await client.submit(session as never, { events: approvals as never })();
-    const state = await client.session(session as never)();
-    const plan_hash = state._tag === 'Right' ? state.right.state.active_tool_batch?.plan.plan_hash : undefined;
-    const settlements = many(GRANTS_MAX, (at) => ({ kind: 'ToolCallStarted', batch_id: 'batch-1', call_id: `c${at}`, plan_hash, attempt: 1, owner: 'o' })).flatMap((start) => [start, { ...RESULT, kind: 'ToolCallSettled', call_id: start.call_id, plan_hash }]);
-    await client.submit(session as never, { events: settlements.slice(0, 256) as never })();
-    await client.submit(session as never, { events: settlements.slice(256) as never })();
-    await client.submit(session as never, { events: [{ kind: 'ToolBatchSettled', batch_id: 'batch-1', plan_hash }] as never })();
-    return [submitOf(session, { ...observed(upTo(CALLS_PER_BATCH_MAX, BYTES, (at) => callOn(at, value))), turn: 2 })];
+    await client.submit(session as never, { events: [{ kind: 'RunCancelled', run_id: 'run-1' }] as never })();
+    await client.submit(session as never, { events: [{ kind: 'RunRequested', input: { text: '' } }] as never })();
+    return [submitOf(session, { ...observed(upTo(CALLS_PER_BATCH_MAX, MOST, (at) => callOn(at, value))), run_id: 'run-2' })];
   },
 }));
 
@@ -243,7 +240,7 @@ const readCases: readonly HostileCase[] = ['records', 'events', 'state', 'forks'
       const events = many(64, (of) => ({ kind: 'SessionConfigured', config: { instructions: { text: `${at}-${of}${'i'.repeat(4_000)}` } } }));
       await client.submit(session as never, { events: events as never })();
     }
-    await client.submit(session as never, { events: [observed(upTo(CALLS_PER_BATCH_MAX, BYTES, (at) => callOn(at, 'y'.repeat(500))))] as never })();
+    await client.submit(session as never, { events: [observed(upTo(CALLS_PER_BATCH_MAX, MOST, (at) => callOn(at, 'y'.repeat(500))))] as never })();
     if (what === 'records') return [get(`/v1/sessions/${session}/records?limit=1000`)];
     if (what === 'events') return many(8, (at) => ({ ...get(`${eventsOf(session)}?from=${at * 10}`), follows: true }));
     if (what === 'forks') return [post(`/v1/sessions/${session}/forks`, {})];

@@ -1,5 +1,5 @@
 // One hostile request, and what a case of the corpus needs to make its requests.
-import type { ToolPackage } from '../../../schemas/tool-set.ts';
+import { countMarks } from '../../../schemas/json-scan.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 
@@ -17,7 +17,7 @@ export interface HostileRequest {
 export interface Target {
   readonly client: EngineClient;
   /** A new session whose first run waits for the answer of the model. */
-  generating(tools?: readonly ToolSpec[] | ToolPackage): Promise<string>;
+  generating(tools?: readonly ToolSpec[]): Promise<string>;
   /** A new session whose model made these calls. */
   called(tools: readonly ToolSpec[], calls: readonly object[]): Promise<string>;
 }
@@ -55,13 +55,19 @@ export const observed = (calls: readonly object[]): object => ({
 });
 
 /** `count` values of `make`, as long as their JSON fits a body. */
-export function upTo<T>(count: number, bytes: number, make: (index: number) => T): readonly T[] {
+export function upTo<T>(
+  count: number,
+  most: { readonly bytes: number; readonly marks: number },
+  make: (index: number) => T,
+): readonly T[] {
   const values: T[] = [];
-  let size = 0;
+  let [bytes, marks] = [0, 0];
   for (let index = 0; index < count; index += 1) {
     const value = make(index);
-    size += JSON.stringify(value).length + 1;
-    if (size > bytes) break;
+    const text = JSON.stringify(value);
+    bytes += text.length + 1;
+    marks += countMarks(text) + 1;
+    if (bytes > most.bytes || marks > most.marks) break;
     values.push(value);
   }
   return values;

@@ -1,7 +1,7 @@
 // Schemas of tools with which a check of a small value takes long, and the values that make it so: as arguments of one call
 // and of many, and as the answer to a custom call.
 import type { JsonObject } from '../../../schemas/json.ts';
-import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX } from '../../../schemas/limits.ts';
+import { BODY_BYTES_MAX, BODY_VALUES_MAX, CALLS_PER_BATCH_MAX } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { tool } from '../tools.ts';
 import { EMPTY_DIGEST } from './event-cases.ts';
@@ -119,7 +119,7 @@ const SMALL_CHARS = 100;
 
 /** `count` calls whose arguments have about this many characters each. */
 const callsOf = (count: number, value: (chars: number) => JsonObject, chars: number): readonly object[] =>
-  upTo(count, BODY_BYTES_MAX - 1_000, (index) => ({ call_id: `c${index}`, tool_name: 't', arguments: value(chars) }));
+  upTo(count, { bytes: BODY_BYTES_MAX - 1_000, marks: BODY_VALUES_MAX - 100 }, (index) => ({ call_id: `c${index}`, tool_name: 't', arguments: value(chars) }));
 
 const toolWith = (schema: JsonObject): ToolSpec => tool('t', { input_schema: schema, parallelism_hint: { parallel_safe: true } });
 
