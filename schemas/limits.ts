@@ -57,7 +57,7 @@ export const SCHEMA_STEPS_INLINE_MAX = 50_000;
 /** Most such steps of all calls of one request together. Further checks are made on the other thread. */
 export const SCHEMA_STEPS_REQUEST_MAX = 2_000_000;
 /** Most bytes of arguments that the calls of one request name as blobs. A request with more is refused as `too_large`. */
-export const ARGUMENT_BYTES_REQUEST_MAX = 4_194_304;
+export const ARGUMENT_BYTES_REQUEST_MAX = 2_097_152;
 /** Most values of a schema that is compiled on the engine's own thread. A larger one is compiled on the other thread. */
 export const SCHEMA_VALUES_INLINE_MAX = 512;
 /**

@@ -167,7 +167,9 @@ async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Arr
     if (stats.size > BLOB_BYTES_MAX)
       return left(damagedBlob(ref, `its file has ${stats.size} bytes, more than any blob`));
     const bytes = await file.readFile();
-    return bytes.length > HASHED_INLINE_BYTES_MAX && (await hashLater(bytes)) === ref ? right(bytes) : verifyBlob(ref, bytes);
+    return bytes.length > HASHED_INLINE_BYTES_MAX && (await hashLater(bytes)) === ref
+      ? right(bytes)
+      : verifyBlob(ref, bytes);
   } finally {
     await file.close();
   }

@@ -18,7 +18,8 @@ export interface RequestCopy {
 export function copyRequest(request: unknown): Either<Rejection, RequestCopy> {
   const walk: Walk = { chars: 0, marks: 0 };
   const value = copyOf(request ?? null, 0, walk);
-  if (value !== undefined && walk.chars <= CHARS_MAX && walk.marks <= BODY_VALUES_MAX) return right({ value, bytes: walk.chars });
+  if (value !== undefined && walk.chars <= CHARS_MAX && walk.marks <= BODY_VALUES_MAX)
+    return right({ value, bytes: walk.chars });
   const wired = wireText(request);
   return isLeft(wired) ? wired : right({ value: JSON.parse(wired.right.text), bytes: wired.right.bytes });
 }

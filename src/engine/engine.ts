@@ -145,7 +145,16 @@ export const startEngine =
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const rest = ports.pause ?? pause;
-    const client = newInProcessClient({ sessions, leases, journal, blobs, notices, info, closed: closed.signal, pause: rest });
+    const client = newInProcessClient({
+      sessions,
+      leases,
+      journal,
+      blobs,
+      notices,
+      info,
+      closed: closed.signal,
+      pause: rest,
+    });
     return right({ client, faults: loaded.right, notices: [], close });
   };
 

@@ -3,12 +3,7 @@
 // Known connections have a limit of their own, with slots that only operators may take.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import {
-  CONNECTIONS_FOR_OPERATORS,
-  CONNECTIONS_MAX,
-  STRANGERS_MAX,
-  STRANGER_MS_MAX,
-} from '../../schemas/limits.ts';
+import { CONNECTIONS_FOR_OPERATORS, CONNECTIONS_MAX, STRANGERS_MAX, STRANGER_MS_MAX } from '../../schemas/limits.ts';
 
 /** Operators may take every slot, others all but CONNECTIONS_FOR_OPERATORS. */
 export type Standing = 'operator' | 'other';

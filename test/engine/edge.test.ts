@@ -205,11 +205,7 @@ describe('time', () => {
 describe('the verdict of a schema', () => {
   const check = newSchemaCheck();
   const verdict = async (input_schema: JsonObject, args: JsonObject) =>
-    await check(
-      defineTool({ tool_id: 't', tool_name: 't', description: '', input_schema }),
-      args,
-      newRequestBudget(),
-    );
+    await check(defineTool({ tool_id: 't', tool_name: 't', description: '', input_schema }), args, newRequestBudget());
   const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
     type: 'object',
     properties,

@@ -91,11 +91,19 @@ describe('an interrupt is answered within a second', () => {
     const { served } = server();
     const session = await must(served.client.createSession());
     const lease = JSON.stringify(leaseRequest(A, { kinds: ['call.undo'], wait_ms: 20_000 }));
-    const posted = request('POST', '/v1/leases', KNOWN, 'content-type: application/json', `content-length: ${lease.length}`);
+    const posted = request(
+      'POST',
+      '/v1/leases',
+      KNOWN,
+      'content-type: application/json',
+      `content-length: ${lease.length}`,
+    );
     await open(LEASES_WAITING_MAX + 20, posted + lease);
     await open(SUBSCRIBERS_MAX + 20, request('GET', `/v1/sessions/${session.session_id}/events`, KNOWN));
     expect(await interruptMs()).toBeLessThan(1_000);
-    expect(await sendBytes(served.port, [posted.replace('host:', 'connection: close\r\nhost:') + lease])).toContain('queue_full');
+    expect(await sendBytes(served.port, [posted.replace('host:', 'connection: close\r\nhost:') + lease])).toContain(
+      'queue_full',
+    );
   });
 });
 
@@ -121,7 +129,10 @@ describe('the door', () => {
     return {
       door,
       arrive: (): Socket => {
-        const socket = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => undefined }) as never as Socket;
+        const socket = Object.assign(new EventEmitter(), {
+          destroyed: false,
+          destroy: () => undefined,
+        }) as never as Socket;
         socket.destroy = () => {
           if (!socket.destroyed) Object.assign(socket, { destroyed: true }).emit('close');
           return socket;

@@ -17,7 +17,11 @@ import { type SchemaFault, type Validator, newCompiler } from './schema-compile.
 import { isCountable, valuesIn } from './schema-steps.ts';
 import { checkThread } from './schema-thread.ts';
 
-export type SchemaCheck = (tool: ToolSpec, value: Json, budget: RequestBudget) => SchemaVerdict | Promise<SchemaVerdict>;
+export type SchemaCheck = (
+  tool: ToolSpec,
+  value: Json,
+  budget: RequestBudget,
+) => SchemaVerdict | Promise<SchemaVerdict>;
 
 /** The verdicts on values of one schema. */
 type Check = (value: Json, budget: RequestBudget) => SchemaVerdict | Promise<SchemaVerdict>;
@@ -67,7 +71,9 @@ function newThreadCheck(schema: JsonObject): Check {
   let msMax = SCHEMA_CHECK_MS_MAX;
   return async (value, budget) => {
     if (numbered.text === '') numbered.text = JSON.stringify(schema);
-    const { found, ms } = await checkThread.check(numbered, JSON.stringify(value), () => Math.min(msMax, budget.schemaMs));
+    const { found, ms } = await checkThread.check(numbered, JSON.stringify(value), () =>
+      Math.min(msMax, budget.schemaMs),
+    );
     budget.schemaMs -= ms;
     if (found === 'uncompiled') return NOT_CHECKED;
     if (found !== 'late') return verdictOf(found);

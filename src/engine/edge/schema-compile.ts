@@ -17,7 +17,14 @@ export type Compiler = (schema: JsonObject) => Validator | string;
 export function newCompiler(load: (name: string) => unknown): Compiler {
   // Compiling the meta-schema takes 40 ms for each validator, and a definition that is not a schema fails to compile even
   // without it.
-  const options = { strict: false, allErrors: false, validateFormats: false, validateSchema: false, meta: false, logger: false } as const;
+  const options = {
+    strict: false,
+    allErrors: false,
+    validateFormats: false,
+    validateSchema: false,
+    meta: false,
+    logger: false,
+  } as const;
   const isOldDraft = (draft: unknown): boolean => typeof draft === 'string' && /draft-0[4-7]/.test(draft);
 
   return (schema) => {

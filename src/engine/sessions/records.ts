@@ -37,16 +37,24 @@ export const firstRecords = (journal: Journal, id: SessionId): Answer<readonly [
  * The commits from the one that contains `from` on, until they contain `limit` events from there. Events are not upcast,
  * because digests cover the stored text.
  */
-export async function commitRecords(
+export const commitRecords = (
   journal: Journal,
   pause: Pause,
   id: SessionId,
   { from, limit }: { readonly from: Position; readonly limit: number },
+): Answer<readonly CommitRecord[]> =>
+  pipe(
+    journal.read(id, from, limit),
+    TE.chain((commits) => () => toRecords(pause, id, commits)),
+  )();
+
+async function toRecords(
+  pause: Pause,
+  id: SessionId,
+  commits: readonly JournalCommit[],
 ): Answer<readonly CommitRecord[]> {
-  const commits = await journal.read(id, from, limit)();
-  if (E.isLeft(commits)) return commits;
   const records: CommitRecord[] = [];
-  for (const commit of commits.right) {
+  for (const commit of commits) {
     const rest = pause();
     if (rest !== null) await rest;
     const record = toRecord(id, commit);

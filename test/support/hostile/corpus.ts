@@ -20,4 +20,10 @@ const fixedCases: readonly HostileCase[] = fixed.map(({ name, path, body }) => (
   requests: async ({ generating }) => [post(path === 'events' ? eventsOf(await generating()) : path, body)],
 }));
 
-export const CORPUS: readonly HostileCase[] = [...jsonCases, ...schemaCases, ...eventCases, ...transportCases, ...fixedCases];
+export const CORPUS: readonly HostileCase[] = [
+  ...jsonCases,
+  ...schemaCases,
+  ...eventCases,
+  ...transportCases,
+  ...fixedCases,
+];

@@ -8,7 +8,7 @@ const repeated = (unit: string, chars: number): string =>
 
 const keyed = (chars: number, keyOf: (index: number) => string): string => {
   const parts: string[] = [];
-  for (let size = 0; size < chars; ) {
+  for (let size = 0; size < chars;) {
     const part = `${JSON.stringify(keyOf(parts.length))}:1`;
     size += part.length + 1;
     parts.push(part);
@@ -29,9 +29,9 @@ const text =
     `["${unit.repeat(Math.floor(chars / unit.length))}"]`;
 
 /** Documents of about this many characters. */
-export const JSON_DOCUMENTS: Readonly<Record<string, Document>> = {
-  'zeros': list('0'),
-  'nulls': list('null'),
+const JSON_DOCUMENTS: Readonly<Record<string, Document>> = {
+  zeros: list('0'),
+  nulls: list('null'),
   'empty objects': list('{}'),
   'empty lists': list('[]'),
   'lists of one': list('[1]'),
@@ -60,7 +60,8 @@ export const JSON_DOCUMENTS: Readonly<Record<string, Document>> = {
   'a repeated escaped key': (chars) => `${keyed(chars, (index) => `k${index}`).slice(0, -1)},"\\u006b0":1}`,
   'a repeated key in every object': list('{"a":1,"a":2}'),
   '__proto__ at the end': (chars) => `${keyed(chars, (index) => `k${index}`).slice(0, -1)},"__proto__":1}`,
-  'objects of different shapes': (chars) => `[${repeated('{"k":1}', chars).replaceAll(/k/g, () => `k${(shape += 1)}`)}]`,
+  'objects of different shapes': (chars) =>
+    `[${repeated('{"k":1}', chars).replaceAll(/k/g, () => `k${(shape += 1)}`)}]`,
   'nested lists': (chars) => `[${repeated('['.repeat(60) + ']'.repeat(60), chars)}]`,
   'nested objects': (chars) => `[${repeated(`${'{"a":'.repeat(60)}1${'}'.repeat(60)}`, chars)}]`,
   'too deep': (chars) => '['.repeat(chars),
@@ -71,9 +72,9 @@ export const JSON_DOCUMENTS: Readonly<Record<string, Document>> = {
   'backslashes without end': (chars) => `"${'\\'.repeat(chars)}`,
   'a fault at the end': (chars) => `[${repeated('{"a":1}', chars)},x]`,
   'minus zero at the end': (chars) => `[${repeated('0', chars)},-0]`,
-  'colons': (chars) => ':'.repeat(chars),
-  'commas': (chars) => ','.repeat(chars),
-  'spaces': (chars) => `${' '.repeat(chars)}1`,
+  colons: (chars) => ':'.repeat(chars),
+  commas: (chars) => ','.repeat(chars),
+  spaces: (chars) => `${' '.repeat(chars)}1`,
 };
 
 let shape = 0;

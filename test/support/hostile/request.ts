@@ -17,9 +17,9 @@ export interface HostileRequest {
 export interface Target {
   readonly client: EngineClient;
   /** A new session whose first run waits for the answer of the model. */
-  generating(tools?: readonly ToolSpec[]): Promise<string>;
+  readonly generating: (tools?: readonly ToolSpec[]) => Promise<string>;
   /** A new session whose model made these calls. */
-  called(tools: readonly ToolSpec[], calls: readonly object[]): Promise<string>;
+  readonly called: (tools: readonly ToolSpec[], calls: readonly object[]) => Promise<string>;
 }
 
 export interface HostileCase {

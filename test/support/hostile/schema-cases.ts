@@ -19,7 +19,9 @@ const pattern = (source: string, value = aaa): HostileSchema => ({
   value,
 });
 
-const numbers = (chars: number): JsonObject => ({ x: Array.from({ length: chars / 4 }, (_, index) => [index % 7_919]) });
+const numbers = (chars: number): JsonObject => ({
+  x: Array.from({ length: chars / 4 }, (_, index) => [index % 7_919]),
+});
 
 const binary = (depth: number, keyword: string): JsonObject =>
   depth === 0 ? { type: 'string' } : { [keyword]: [binary(depth - 1, keyword), binary(depth - 1, keyword)] };
@@ -49,11 +51,11 @@ const HOSTILE_SCHEMAS: Readonly<Record<string, HostileSchema>> = {
   'class overlap': pattern('^([a-z]+[a-z]*)*$'),
   'unicode class': pattern('^(\\p{L}+\\p{L}*)*$'),
   'email-like': pattern('^([a-zA-Z0-9])(([\\-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+$'),
-  'patternProperties': {
+  patternProperties: {
     schema: { patternProperties: { '^(k|a|[0-9]+)+$': { type: 'string' }, '(.+)+x$': {} } },
     value: keys,
   },
-  'propertyNames': { schema: { propertyNames: { pattern: '^(\\w+)+\\s$' } }, value: keys },
+  propertyNames: { schema: { propertyNames: { pattern: '^(\\w+)+\\s$' } }, value: keys },
   'uniqueItems of lists': { schema: { properties: { x: { uniqueItems: true } } }, value: numbers },
   'allOf over anyOf': {
     schema: { allOf: wide(60, (at) => ({ anyOf: wide(60, (of) => ({ const: `${at}-${of}` })).concat([{}]) })) },
@@ -64,7 +66,14 @@ const HOSTILE_SCHEMAS: Readonly<Record<string, HostileSchema>> = {
   'not of not': { schema: { additionalProperties: { not: binary(9, 'anyOf') } }, value: keys },
   'recursive anyOf': {
     schema: {
-      $defs: { node: { anyOf: [{ properties: { a: { $ref: '#/$defs/node' } }, required: ['z'] }, { properties: { a: { $ref: '#/$defs/node' } }, required: ['y'] }] } },
+      $defs: {
+        node: {
+          anyOf: [
+            { properties: { a: { $ref: '#/$defs/node' } }, required: ['z'] },
+            { properties: { a: { $ref: '#/$defs/node' } }, required: ['y'] },
+          ],
+        },
+      },
       $ref: '#/$defs/node',
     },
     value: (chars) => nestedBy('a', chars),
@@ -83,34 +92,64 @@ const HOSTILE_SCHEMAS: Readonly<Record<string, HostileSchema>> = {
     value: keys,
   },
   'dynamic reference': {
-    schema: { $dynamicAnchor: 'n', anyOf: wide(12, () => ({ properties: { a: { $dynamicRef: '#n' } }, required: ['q'] })) },
+    schema: {
+      $dynamicAnchor: 'n',
+      anyOf: wide(12, () => ({ properties: { a: { $dynamicRef: '#n' } }, required: ['q'] })),
+    },
     value: (chars) => nestedBy('a', chars),
   },
-  'large enum': { schema: { additionalProperties: { enum: Array.from({ length: 4_000 }, (_, at) => ({ at })) } }, value: keys },
+  'large enum': {
+    schema: { additionalProperties: { enum: Array.from({ length: 4_000 }, (_, at) => ({ at })) } },
+    value: keys,
+  },
   'large const': { schema: { additionalProperties: { const: numbers(8_000) } }, value: keys },
   'many properties': {
-    schema: { properties: Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`p${at}`, { type: 'string' }])), additionalProperties: false },
+    schema: {
+      properties: Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`p${at}`, { type: 'string' }])),
+      additionalProperties: false,
+    },
     value: keys,
   },
   'many required': { schema: { required: Array.from({ length: 4_000 }, (_, at) => `r${at}`) }, value: keys },
-  'contains': { schema: { properties: { x: { contains: binary(8, 'anyOf'), minContains: 4_000 } } }, value: numbers },
+  contains: { schema: { properties: { x: { contains: binary(8, 'anyOf'), minContains: 4_000 } } }, value: numbers },
   'unevaluated properties': {
-    schema: { allOf: wide(40, (at) => ({ properties: { [`k${at}`]: {} } })), unevaluatedProperties: { type: 'number' } },
+    schema: {
+      allOf: wide(40, (at) => ({ properties: { [`k${at}`]: {} } })),
+      unevaluatedProperties: { type: 'number' },
+    },
     value: keys,
   },
   'unevaluated items': {
-    schema: { properties: { x: { anyOf: wide(30, (at) => ({ prefixItems: wide(at + 1, () => ({})) })), unevaluatedItems: false } } },
+    schema: {
+      properties: {
+        x: { anyOf: wide(30, (at) => ({ prefixItems: wide(at + 1, () => ({})) })), unevaluatedItems: false },
+      },
+    },
     value: numbers,
   },
-  'if in if': { schema: wide(40, () => ({})).reduce<JsonObject>((inner) => ({ if: { required: ['z'] }, else: inner }), binary(6, 'oneOf')), value: keys },
-  'dependent schemas': {
-    schema: { dependentSchemas: Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}aaaaaa`, binary(3, 'anyOf')])) },
+  'if in if': {
+    schema: wide(40, () => ({})).reduce<JsonObject>(
+      (inner) => ({ if: { required: ['z'] }, else: inner }),
+      binary(6, 'oneOf'),
+    ),
     value: keys,
   },
-  'multipleOf': { schema: { additionalProperties: { multipleOf: 1e-300 } }, value: keys },
-  'maxLength': { schema: { properties: { x: { maxLength: 10_000_000 } } }, value: aaa },
+  'dependent schemas': {
+    schema: {
+      dependentSchemas: Object.fromEntries(
+        Array.from({ length: 300 }, (_, at) => [`k${at}aaaaaa`, binary(3, 'anyOf')]),
+      ),
+    },
+    value: keys,
+  },
+  multipleOf: { schema: { additionalProperties: { multipleOf: 1e-300 } }, value: keys },
+  maxLength: { schema: { properties: { x: { maxLength: 10_000_000 } } }, value: aaa },
   'a schema that takes long to compile': {
-    schema: { allOf: wide(1_500, (at) => ({ properties: { [`k${at}`]: { oneOf: [{ type: 'string' }, { type: 'number', minimum: at }] } } })) },
+    schema: {
+      allOf: wide(1_500, (at) => ({
+        properties: { [`k${at}`]: { oneOf: [{ type: 'string' }, { type: 'number', minimum: at }] } },
+      })),
+    },
     value: keys,
   },
 };
@@ -119,35 +158,47 @@ const SMALL_CHARS = 100;
 
 /** `count` calls whose arguments have about this many characters each. */
 const callsOf = (count: number, value: (chars: number) => JsonObject, chars: number): readonly object[] =>
-  upTo(count, { bytes: BODY_BYTES_MAX - 1_000, marks: BODY_VALUES_MAX - 100 }, (index) => ({ call_id: `c${index}`, tool_name: 't', arguments: value(chars) }));
+  upTo(count, { bytes: BODY_BYTES_MAX - 1_000, marks: BODY_VALUES_MAX - 100 }, (index) => ({
+    call_id: `c${index}`,
+    tool_name: 't',
+    arguments: value(chars),
+  }));
 
-const toolWith = (schema: JsonObject): ToolSpec => tool('t', { input_schema: schema, parallelism_hint: { parallel_safe: true } });
+const toolWith = (schema: JsonObject): ToolSpec =>
+  tool('t', { input_schema: schema, parallelism_hint: { parallel_safe: true } });
 
 const answered = (schema: JsonObject): ToolSpec =>
-  tool('t', { output_schema: schema, ownership: 'custom', executor: { kind: 'custom' }, parallelism_hint: { parallel_safe: true } });
+  tool('t', {
+    output_schema: schema,
+    ownership: 'custom',
+    executor: { kind: 'custom' },
+    parallelism_hint: { parallel_safe: true },
+  });
 
-export const schemaCases: readonly HostileCase[] = Object.entries(HOSTILE_SCHEMAS).flatMap(([name, { schema, value }]) => [
-  {
-    name: `schema: ${name}, one call with large arguments`,
-    requests: async ({ generating }) => {
-      const session = await generating([toolWith(schema)]);
-      return [submitOf(session, observed(callsOf(1, value, 40_000)))];
+export const schemaCases: readonly HostileCase[] = Object.entries(HOSTILE_SCHEMAS).flatMap(
+  ([name, { schema, value }]) => [
+    {
+      name: `schema: ${name}, one call with large arguments`,
+      requests: async ({ generating }) => {
+        const session = await generating([toolWith(schema)]);
+        return [submitOf(session, observed(callsOf(1, value, 40_000)))];
+      },
     },
-  },
-  {
-    name: `schema: ${name}, as many calls as fit`,
-    requests: async ({ generating }) => {
-      const session = await generating([toolWith(schema)]);
-      return [submitOf(session, observed(callsOf(CALLS_PER_BATCH_MAX, value, SMALL_CHARS)))];
+    {
+      name: `schema: ${name}, as many calls as fit`,
+      requests: async ({ generating }) => {
+        const session = await generating([toolWith(schema)]);
+        return [submitOf(session, observed(callsOf(CALLS_PER_BATCH_MAX, value, SMALL_CHARS)))];
+      },
     },
-  },
-  {
-    name: `schema: ${name}, an answer to a custom call`,
-    requests: async ({ called }) => {
-      const session = await called([answered(schema)], [{ call_id: 'a', tool_name: 't', arguments: {} }]);
-      const call = { batch_id: 'batch-1', call_id: 'a', arguments_digest: EMPTY_DIGEST };
-      const result = { success: true, data: value(40_000) };
-      return [submitOf(session, { kind: 'user.custom_tool_result', ...call, result, output: { text: '' } })];
+    {
+      name: `schema: ${name}, an answer to a custom call`,
+      requests: async ({ called }) => {
+        const session = await called([answered(schema)], [{ call_id: 'a', tool_name: 't', arguments: {} }]);
+        const call = { batch_id: 'batch-1', call_id: 'a', arguments_digest: EMPTY_DIGEST };
+        const result = { success: true, data: value(40_000) };
+        return [submitOf(session, { kind: 'user.custom_tool_result', ...call, result, output: { text: '' } })];
+      },
     },
-  },
-]);
+  ],
+);

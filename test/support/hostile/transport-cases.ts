@@ -2,7 +2,8 @@
 // large blobs, and many tiny requests at once.
 import { JSON_TYPE, type HostileCase, type HostileRequest, eventsOf, get, post } from './request.ts';
 
-const many = <T>(count: number, make: (index: number) => T): readonly T[] => Array.from({ length: count }, (_, at) => make(at));
+const many = <T>(count: number, make: (index: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
 
 const alone = (name: string, ...requests: readonly HostileRequest[]): HostileCase => ({
   name: `transport: ${name}`,
@@ -42,7 +43,20 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'a long Expect': { expect: `x${'-'.repeat(1_000)}` },
 };
 
-const CURSORS = ['0', '1', '007', '9007199254740991', '9007199254740992', '-1', '1e3', '0x10', '', 'NaN', '99999999999999999999', '\u{1f600}'];
+const CURSORS = [
+  '0',
+  '1',
+  '007',
+  '9007199254740991',
+  '9007199254740992',
+  '-1',
+  '1e3',
+  '0x10',
+  '',
+  'NaN',
+  '99999999999999999999',
+  '\u{1f600}',
+];
 
 const blobOf = (bytes: number, parts: number): readonly Buffer[] =>
   many(parts, (at) => Buffer.alloc(Math.ceil(bytes / parts), at));
@@ -50,7 +64,11 @@ const blobOf = (bytes: number, parts: number): readonly Buffer[] =>
 export const transportCases: readonly HostileCase[] = [
   ...Object.entries(PATHS).map(([name, path]) => alone(name, get(path))),
   ...Object.entries(HEADERS).map(([name, headers]) =>
-    alone(name, { ...get('/v1/sessions/none/events', headers) }, { ...post('/v1/leases', '{}'), headers: { ...JSON_TYPE, ...headers } }),
+    alone(
+      name,
+      { ...get('/v1/sessions/none/events', headers) },
+      { ...post('/v1/leases', '{}'), headers: { ...JSON_TYPE, ...headers } },
+    ),
   ),
   ...CURSORS.flatMap((cursor): readonly HostileCase[] => [
     {
@@ -62,7 +80,11 @@ export const transportCases: readonly HostileCase[] = [
     },
     {
       name: `records: from ${JSON.stringify(cursor)}`,
-      requests: async ({ generating }) => [get(`${eventsOf(await generating()).replace('events', 'records')}?from=${encodeURIComponent(cursor)}&limit=1000`)],
+      requests: async ({ generating }) => [
+        get(
+          `${eventsOf(await generating()).replace('events', 'records')}?from=${encodeURIComponent(cursor)}&limit=1000`,
+        ),
+      ],
     },
   ]),
   alone('a body in parts of one byte', { ...post('/v1/leases', ''), body: many(2_000, () => Buffer.from('[')) }),
@@ -72,8 +94,16 @@ export const transportCases: readonly HostileCase[] = [
   alone('a body that is too large', { ...post('/v1/leases', ''), body: Buffer.alloc(1_048_577, 0x20) }),
   alone('a large body in large parts', { ...post('/v1/leases', ''), body: many(40, () => Buffer.alloc(65_536, 0x20)) }),
   alone('an empty blob', { ...post('/v1/blobs', ''), headers: {} }),
-  alone('a blob of 16 MiB in one part', { ...post('/v1/blobs', ''), headers: {}, body: Buffer.alloc(16 * 1_048_576, 1) }),
-  alone('a blob of 64 MiB in 1,024 parts', { ...post('/v1/blobs', ''), headers: {}, body: blobOf(64 * 1_048_576, 1_024) }),
+  alone('a blob of 16 MiB in one part', {
+    ...post('/v1/blobs', ''),
+    headers: {},
+    body: Buffer.alloc(16 * 1_048_576, 1),
+  }),
+  alone('a blob of 64 MiB in 1,024 parts', {
+    ...post('/v1/blobs', ''),
+    headers: {},
+    body: blobOf(64 * 1_048_576, 1_024),
+  }),
   alone('a blob in 4,000 small parts', { ...post('/v1/blobs', ''), headers: {}, body: blobOf(40_000, 4_000) }),
   {
     name: 'transport: a blob of 48 MiB is read',
@@ -87,15 +117,52 @@ export const transportCases: readonly HostileCase[] = [
     requests: async ({ client, generating }) => {
       const bytes = Buffer.from(`{"x":[${'{},'.repeat(2_600_000)}0]}`);
       const stored = await client.putBlob(bytes)();
-      const arguments_ref = { ref: stored._tag === 'Right' ? stored.right : '', bytes: bytes.length, head: '', tail: '' };
+      const arguments_ref = {
+        ref: stored._tag === 'Right' ? stored.right : '',
+        bytes: bytes.length,
+        head: '',
+        tail: '',
+      };
       const calls = many(4, (at) => ({ call_id: `c${at}`, tool_name: 'free', arguments_ref }));
-      return [post(eventsOf(await generating()), { events: [{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }] })];
+      return [
+        post(eventsOf(await generating()), {
+          events: [{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }],
+        }),
+      ];
     },
   },
   alone('200 tiny requests at once', ...many(200, () => get('/v1'))),
   alone('200 refused requests at once', ...many(200, () => post('/v1/leases', '{'))),
   alone('100 new sessions at once', ...many(100, () => post('/v1/sessions', '{}'))),
-  alone('64 heartbeats of 1,024 leases', ...many(16, () => post('/v1/leases/heartbeat', { owner: 'o', leases: many(1_024, (at) => ({ session_id: 's', effect_id: `e${at}` })) }))),
-  alone('releases of 1,024 leases', ...many(16, () => post('/v1/leases/release', { owner: 'o', leases: many(1_024, (at) => ({ session_id: 's', effect_id: `e${at}` })) }))),
-  alone('waiting leases of 256 sessions', ...many(32, () => post('/v1/leases', { owner: 'o', kinds: ['tool.call'], tools: ['*'], max: 1, wait_ms: 1, sessions: many(256, (at) => `s-${at}`) }))),
+  alone(
+    '64 heartbeats of 1,024 leases',
+    ...many(16, () =>
+      post('/v1/leases/heartbeat', {
+        owner: 'o',
+        leases: many(1_024, (at) => ({ session_id: 's', effect_id: `e${at}` })),
+      }),
+    ),
+  ),
+  alone(
+    'releases of 1,024 leases',
+    ...many(16, () =>
+      post('/v1/leases/release', {
+        owner: 'o',
+        leases: many(1_024, (at) => ({ session_id: 's', effect_id: `e${at}` })),
+      }),
+    ),
+  ),
+  alone(
+    'waiting leases of 256 sessions',
+    ...many(32, () =>
+      post('/v1/leases', {
+        owner: 'o',
+        kinds: ['tool.call'],
+        tools: ['*'],
+        max: 1,
+        wait_ms: 1,
+        sessions: many(256, (at) => `s-${at}`),
+      }),
+    ),
+  ),
 ];
