@@ -67,15 +67,13 @@ export function scanJson(text: string, marksMax = Infinity): Rejection | null {
     const frame = open.at(-1);
     if (code === QUOTE) {
       const end = stringEnd(text, index);
-      const isInObject = frame !== undefined && frame.keys !== null;
-      const repeated = isInObject && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
+      const repeated = repeatsKey(frame, text, index, end);
       if (repeated) return reject('duplicate_key', pathOf(open), 'the object has this key twice; remove one');
       index = end;
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       opened += 1;
-      if (values + opened > marksMax) return reject('too_large', '', tooManyMarks(marksMax));
       open.push(code === OPEN_BRACE ? { keys: new Set(), at: '' } : { keys: null, at: 0 });
       if (open.length > JSON_DEPTH_MAX) return reject('too_deep', '', tooDeep);
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
@@ -83,9 +81,9 @@ export function scanJson(text: string, marksMax = Infinity): Rejection | null {
     } else if (code === COMMA) {
       values += 1;
       if (values > JSON_NODES_MAX) return reject('too_large', '', tooManyValues);
-      if (values + opened > marksMax) return reject('too_large', '', tooManyMarks(marksMax));
       if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
     }
+    if (values + opened > marksMax) return reject('too_large', '', tooManyMarks(marksMax));
     index += 1;
   }
   return null;
@@ -96,6 +94,10 @@ export const tooManyValues = `the JSON has more than ${JSON_NODES_MAX} values; s
 
 export const tooManyMarks = (most: number): string =>
   `the JSON has more than ${most} commas and brackets; send fewer values at a time, and large data as blobs`;
+
+/** Whether the string from `index` to `end` is a key that its object has already. */
+const repeatsKey = (frame: Frame | undefined, text: string, index: number, end: number): boolean =>
+  frame !== undefined && frame.keys !== null && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
 
 /** Adds the key to an object; true when it has this key already. */
 function takeKey(frame: Frame, key: string): boolean {

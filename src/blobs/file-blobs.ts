@@ -40,7 +40,7 @@ function blobsIn(directory: string): Blobs {
 
   return {
     put: (bytes) => async () => {
-      const ref = await digestLater(bytes);
+      const ref = isLarge(bytes) ? right(await hashLater(bytes)) : digestBlob(bytes);
       if (!isRight(ref)) return ref;
       return working('writing a blob', ref.right, () => writeBlob({ directory, directories }, ref.right, bytes))();
     },
@@ -59,13 +59,10 @@ function blobsIn(directory: string): Blobs {
 /** A larger blob is hashed on a thread of the platform, so that it does not hold the event loop. */
 const HASHED_INLINE_BYTES_MAX = 1_048_576;
 
-const digestLater = async (bytes: Uint8Array): Promise<Answer<Digest>> =>
-  bytes.length > HASHED_INLINE_BYTES_MAX && bytes.length <= BLOB_BYTES_MAX
-    ? right(await hashLater(bytes))
-    : digestBlob(bytes);
+const isLarge = ({ length }: Uint8Array): boolean => length > HASHED_INLINE_BYTES_MAX && length <= BLOB_BYTES_MAX;
 
 async function hashLater(bytes: Uint8Array): Promise<Digest> {
-  const hash = await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>);
+  const hash = await webcrypto.subtle.digest('SHA-256', bytes);
   return brand<'Digest'>(`${DIGEST_PREFIX}${Buffer.from(hash).toString('hex')}`);
 }
 
@@ -167,9 +164,7 @@ async function readBlob(directory: string, ref: Digest): Promise<Answer<Uint8Arr
     if (stats.size > BLOB_BYTES_MAX)
       return left(damagedBlob(ref, `its file has ${stats.size} bytes, more than any blob`));
     const bytes = await file.readFile();
-    return bytes.length > HASHED_INLINE_BYTES_MAX && (await hashLater(bytes)) === ref
-      ? right(bytes)
-      : verifyBlob(ref, bytes);
+    return isLarge(bytes) && (await hashLater(bytes)) === ref ? right(bytes) : verifyBlob(ref, bytes);
   } finally {
     await file.close();
   }

@@ -48,7 +48,6 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
   const { sessions, leases, journal, blobs, closed, pause } = ports;
-
   const intake = newIntake(closed);
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
@@ -90,8 +89,12 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         const session = await sessions.get(known);
         if (isLeft(session)) return session;
         const state = session.right.state();
-        const chain = session.right.chain();
-        return right({ state, state_digest: stateDigest(state), chain, ...sessionStatus(state) });
+        return right({
+          state,
+          state_digest: stateDigest(state),
+          chain: session.right.chain(),
+          ...sessionStatus(state),
+        });
       }),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>

@@ -125,7 +125,7 @@ describe('large arguments', () => {
 describe('calls that name one blob of many paths', () => {
   const patch = `${Array.from({ length: 256 }, (_, at) => `*** Add File: f${at}`).join('\n')}${'\n'.repeat(5_000)}`;
 
-  test('are refused when their event could not be read again, and accepted when it can', async () => {
+  test('are refused when they name more bytes than one request may, and accepted when they name fewer', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.run();
@@ -141,7 +141,7 @@ describe('calls that name one blob of many paths', () => {
         arguments_ref: { ref, bytes: bytes.length, head: '', tail: '' },
       })),
     });
-    expect(await world.talk.outcome(observed(1_400))).toBe('too_large');
+    expect(await world.talk.outcome(observed(1_000))).toBe('too_large');
     expect(await world.talk.outcome(observed(20))).toBe('done');
     const state = await world.talk.state();
     await world.restart();

@@ -10,7 +10,7 @@ import { roundsOf } from '../support/random.ts';
 
 /** How much longer than an idle loop the loop may be held, in milliseconds. */
 const HELD_MS_MAX = 50;
-/** A case that failed is tried again: whatever else the machine does can only make it slower. */
+/** A case that failed is tried again: whatever else the machine does can only make it faultser. */
 const TRIES = 3;
 const IDLE_MS = 20;
 
@@ -52,7 +52,7 @@ const EVERY = CORPUS.length / roundsOf(40, CORPUS.length);
 
 // In a sample, every so many cases: all kinds are among them.
 test('no hostile request holds the event loop 50 ms longer than it is held anyway, and each gets an answer', async () => {
-  const slow: string[] = [];
+  const faults: string[] = [];
   for (let at = 0; at < CORPUS.length; at += EVERY) {
     const one = CORPUS[Math.floor(at)] as HostileCase;
     let least = Infinity;
@@ -60,9 +60,9 @@ test('no hostile request holds the event loop 50 ms longer than it is held anywa
       const { heldMs, statuses } = await measure(one);
       least = Math.min(least, heldMs);
       // 500 is a fault of the engine. 0: the connection was closed before the whole body was read.
-      expect(statuses, one.name).not.toContain(500);
+      if (statuses.includes(500)) faults.push(`${one.name}: a fault of the engine`);
     }
-    if (least > HELD_MS_MAX) slow.push(`${one.name}: ${Math.round(least)} ms`);
+    if (least > HELD_MS_MAX) faults.push(`${one.name}: ${Math.round(least)} ms`);
   }
-  expect(slow).toEqual([]);
+  expect(faults).toEqual([]);
 }, 900_000);

@@ -23,7 +23,7 @@ export function isCountable(schema: Json): boolean {
   if (!isPlainObject(schema)) return true;
   return Object.entries(schema).every(([name, part]) => {
     if (UNCOUNTED.has(name)) return false;
-    return NAMED.has(name) && isPlainObject(part) ? Object.values(part).every(isCountable) : isCountable(part as Json);
+    return NAMED.has(name) && isPlainObject(part) ? Object.values(part).every(isCountable) : isCountable(part);
   });
 }
 

@@ -124,6 +124,7 @@ class CheckThread {
         if (left <= 0) giveUp();
       }, STEP_MS);
       worker.on('message', receive).on('error', giveUp).on('exit', giveUp);
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage({ schema: schema.number, value, clear, ...text } satisfies Request);
     });
   }

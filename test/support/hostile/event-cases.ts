@@ -119,7 +119,7 @@ const callCases: readonly HostileCase[] = [
   ofCalls('of a tool of no profile', [], (at) => call(at)),
 ];
 
-const spec = (at: number, rest: Partial<ToolSpec> = {}): ToolSpec => tool(`t${at}`, rest as never);
+const spec = (at: number, rest: Partial<ToolSpec> = {}): ToolSpec => tool(`t${at}`, rest);
 const manyTools = (rest: (at: number) => Partial<ToolSpec> = () => ({})): readonly ToolSpec[] =>
   upTo(TOOLS_MAX, { bytes: BYTES - 60_000, marks: BODY_VALUES_MAX - 4_000 }, (at) => spec(at, rest(at)));
 
@@ -194,7 +194,7 @@ const packageCases: readonly HostileCase[] = [
     kind: 'ConsentPolicySet',
     policy: {
       ...CONSENT_PRESETS.allow_all,
-      tools: Object.fromEntries(many(TOOLS_MAX, (at) => [`${longId(at, 120)}`, 'deny'])),
+      tools: Object.fromEntries(many(TOOLS_MAX, (at) => [longId(at, 120), 'deny'])),
     },
   })),
 ];
@@ -358,7 +358,7 @@ const PATTERNS: Readonly<Record<string, readonly [pattern: string, value: string
   'many double stars': ['**a'.repeat(340), `${'a'.repeat(4_000)}!`],
   'both kinds of stars': ['*a**a'.repeat(200), `${'a'.repeat(4_000)}!`],
   'stars alone': ['*'.repeat(1_023), 'a'.repeat(4_096)],
-  'double stars alone': [`${'** '.repeat(341)}`, ' '.repeat(4_096)],
+  'double stars alone': ['** '.repeat(341), ' '.repeat(4_096)],
   'long words': [`${'a'.repeat(500)}*${'a'.repeat(500)}`, 'a'.repeat(4_000)],
 };
 
