@@ -15,6 +15,7 @@ import {
   LeaseRequest,
   ListSessions,
   Release,
+  type SessionView,
   Submit,
 } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
@@ -27,6 +28,7 @@ import { stateDigest } from '../core/state-digest.ts';
 import type { Pause } from '../turns.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type ChangeNotices, follow } from './follow.ts';
+import type { LiveSession } from './append/live-session.ts';
 import { newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 import { commitRecords, firstRecords } from './sessions/records.ts';
@@ -87,14 +89,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     session: (id) =>
       intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);
-        if (isLeft(session)) return session;
-        const state = session.right.state();
-        return right({
-          state,
-          state_digest: stateDigest(state),
-          chain: session.right.chain(),
-          ...sessionStatus(state),
-        });
+        return isLeft(session) ? session : right(viewOf(session.right));
       }),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>
@@ -126,6 +121,11 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 }
 
 const FIRST = 0 as Position;
+
+function viewOf(session: LiveSession): SessionView {
+  const state = session.state();
+  return { state, state_digest: stateDigest(state), chain: session.chain(), ...sessionStatus(state) };
+}
 
 const RecordLimit = integer('a number of events', 1);
 
