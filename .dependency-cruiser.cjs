@@ -44,7 +44,7 @@ module.exports = {
       'engine',
       '^src/engine/',
       '^src/',
-      '^src/(engine|core|journal|blobs|files|client/(?!http|index)|clock|version)',
+      '^src/(engine|core|journal|blobs|files|client/(?!http|index)|clock|turns|version)',
     ),
     only('engine-edge', '^src/engine/edge/', '^src/engine/', '^src/engine/edge/'),
     only('engine-leases', '^src/engine/leases/', '^src/engine/', '^src/engine/leases/'),
@@ -60,7 +60,7 @@ module.exports = {
       '^src/engine/',
       '^src/engine/(sessions|append|leases|faults|edge/(content-check|session-times))',
     ),
-    only('server', '^src/server/', '^src/', '^src/(server|client)/'),
+    only('server', '^src/server/', '^src/', '^src/(server|client)/|^src/turns'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {
       name: 'nothing-imports-testing',

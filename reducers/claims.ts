@@ -1,7 +1,7 @@
 // The claims of a call on what it touches (docs/design.md, "The planner"). A missing or malformed argument widens a claim
 // to its whole space and never narrows it, because a claim that is too small lets two calls race.
 import type { JsonObject } from '../schemas/json.ts';
-import { CLAIM_TEXT_CHARS_MAX, CLAIMS_PER_CALL_MAX, PATH_CHARS_MAX } from '../schemas/limits.ts';
+import { CLAIM_TEXT_CHARS_MAX, CLAIMS_PER_CALL_MAX, PATH_CHARS_MAX, PATH_DEPTH_MAX } from '../schemas/limits.ts';
 import type { Claim } from '../schemas/tool-call.ts';
 import type { ClaimRule, ToolSpec } from '../schemas/tool-spec.ts';
 
@@ -58,14 +58,21 @@ const encodeSegment = (value: string): string => value.replaceAll('%', '%25').re
  */
 function normalizePath(path: string): string | null {
   if (path.startsWith('/') || path.length > PATH_CHARS_MAX || hasOddCharacter(path)) return null;
-  if (!ODD_SEGMENT.test(path)) return path;
+  if (!ODD_SEGMENT.test(path)) return isDeep(path) ? null : path;
   const segments: string[] = [];
   for (const segment of path.split('/')) {
     if (segment === '' || segment === '.') continue;
     if (segment !== '..') segments.push(segment);
     else if (segments.pop() === undefined) return null;
   }
-  return segments.join('/');
+  return segments.length > PATH_DEPTH_MAX ? null : segments.join('/');
+}
+
+/** More names than any path that a host tool takes; each name is a node of the tree in which the planner looks. */
+function isDeep(path: string): boolean {
+  let slashes = 0;
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) slashes += 1;
+  return slashes >= PATH_DEPTH_MAX;
 }
 
 /** An empty segment, `.` or `..`. */

@@ -5,7 +5,7 @@ import { digestJson } from '../schemas/canonical.ts';
 import type { ConsentReason, ConsentState, Grant, GrantScope } from '../schemas/consent.ts';
 import type { Digest } from '../schemas/ids.ts';
 import type { JsonObject } from '../schemas/json.ts';
-import { GRANT_VALUE_CHARS_MAX } from '../schemas/limits.ts';
+import { GRANT_STEPS_MAX, GRANT_VALUE_CHARS_MAX } from '../schemas/limits.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 
 export interface ConsentDecision {
@@ -13,8 +13,20 @@ export interface ConsentDecision {
   readonly reasons: readonly ConsentReason[];
 }
 
+/** How many steps the patterns of grants may still take; the calls of one batch share it. */
+export interface GrantWork {
+  steps: number;
+}
+
+export const newGrantWork = (): GrantWork => ({ steps: GRANT_STEPS_MAX });
+
 /** `args` is null for arguments in a blob; a grant with a pattern does not match them. */
-export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonObject | null): ConsentDecision {
+export function decideConsent(
+  consent: ConsentState,
+  tool: ToolSpec,
+  args: JsonObject | null,
+  work: GrantWork = newGrantWork(),
+): ConsentDecision {
   const { policy } = consent;
   const permission = policy.tools[tool.tool_id];
   const byFlag = isDestructiveBeyondMode(tool) ? policy.modes.destructive : 'allow';
@@ -35,7 +47,7 @@ export function decideConsent(consent: ConsentState, tool: ToolSpec, args: JsonO
   ];
   if (asks.length === 0) return { decision: 'allow', reasons: [] };
   if (permission === 'always_allow') return { decision: 'allow', reasons: [...asks, 'session_allows'] };
-  const granted = consent.grants.some((grant) => isGranted(grant, tool, args));
+  const granted = consent.grants.some((grant) => isGranted(grant, tool, args, work));
   return granted ? { decision: 'allow', reasons: [...asks, 'granted'] } : { decision: 'ask', reasons: asks };
 }
 
@@ -68,15 +80,23 @@ function digestOfOthers(args: JsonObject, argument: string): Digest | null {
   return digestJson({ ...args, [argument]: typeof value === 'string' ? '' : [] });
 }
 
-/** Whether a grant covers a call. An array of plain words is matched as a command line; other values never match. */
-export function isGranted(grant: Grant, tool: GrantedTool, args: JsonObject | null): boolean {
+/**
+ * Whether a grant covers a call; no when the steps for it are used up, so that a person is asked. An array of plain words is
+ * matched as a command line; other values never match.
+ */
+export function isGranted(
+  grant: Grant,
+  tool: GrantedTool,
+  args: JsonObject | null,
+  work: GrantWork = newGrantWork(),
+): boolean {
   if (grant.tool_id !== tool.tool_id || grant.tool_ref !== tool.tool_ref) return false;
   const { argument, pattern } = grant;
   if (argument === undefined || pattern === undefined) return true;
   const value = args === null || !Object.hasOwn(args, argument) ? null : wordsOf(args[argument]);
   if (args === null || value === null || value.length > GRANT_VALUE_CHARS_MAX || climbs(value)) return false;
   // The digest costs more than the match, so it comes last.
-  return matches(pattern, value) && digestOfOthers(args, argument) === grant.others;
+  return matches(pattern, value, work) && digestOfOthers(args, argument) === grant.others;
 }
 
 function wordsOf(value: unknown): string | null {
@@ -91,19 +111,29 @@ const climbs = (value: string): boolean => value.split(/[/\s]/).includes('..');
 
 /** What `*` does not stand for. */
 const BOUNDS = /[/\s\p{Cc}]/u;
+/** So many characters are read in one step. */
+const CHARS_PER_STEP = 8;
 
-/** Matches wildcards without backtracking: each `*` and `**` is tried at most once at every position. */
-export function matches(pattern: string, value: string): boolean {
+/**
+ * Matches wildcards without backtracking: each `*` and `**` is tried at most once at every position. Every position that is
+ * tried is a step; false when there are no more.
+ */
+export function matches(pattern: string, value: string, work: GrantWork = newGrantWork()): boolean {
+  work.steps -= Math.ceil((pattern.length + value.length) / CHARS_PER_STEP);
   const tokens = pattern.split(/(\*\*|\*)/).filter((token) => token !== '');
   let reachable = new Set<number>([0]);
   for (const token of tokens) {
     const next = new Set<number>();
     for (const at of reachable) {
+      work.steps -= 1;
+      if (work.steps < 0) return false;
       if (token !== '*' && token !== '**') {
         if (value.startsWith(token, at)) next.add(at + token.length);
         continue;
       }
       for (let end = at; end <= value.length; end += 1) {
+        work.steps -= 1;
+        if (work.steps < 0) return false;
         if (next.has(end)) break;
         next.add(end);
         if (token === '*' && BOUNDS.test(value[end] ?? '/')) break;

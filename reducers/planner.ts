@@ -11,7 +11,7 @@ import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { claimsOf } from './claims.ts';
 import { newConflictOrder } from './conflict-order.ts';
-import { decideConsent } from './consent.ts';
+import { type GrantWork, decideConsent, newGrantWork } from './consent.ts';
 import { type Refusal, newCallJudge } from './judge-call.ts';
 import { inOrder } from './next-state.ts';
 import { newestRules } from './rules/known-rules.ts';
@@ -49,6 +49,7 @@ export function planBatch(
   const seen = new Set<CallId>();
   const schedule = newSchedule();
   const sharing = newSharing();
+  const work = newGrantWork();
 
   for (const [index, call] of calls.entries()) {
     const refuse = ({ code, message }: Refusal): void => {
@@ -66,7 +67,7 @@ export function planBatch(
       continue;
     }
     const tool = routed(judged.tool);
-    const consent = consentTo(call, tool, { ...context, rules });
+    const consent = consentTo(call, tool, { ...context, rules, work });
     if (consent !== null && 'code' in consent) {
       refuse(consent);
       continue;
@@ -137,10 +138,15 @@ function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent |
 export function consentTo(
   call: ToolCallObserved,
   tool: ToolSpec,
-  { consent, amended, rules }: Pick<PlanContext, 'consent' | 'amended'> & { readonly rules: RuleSet },
+  {
+    consent,
+    amended,
+    rules,
+    work,
+  }: Pick<PlanContext, 'consent' | 'amended'> & { readonly rules: RuleSet; readonly work: GrantWork },
 ): CallConsent | Refusal | null {
   if (consent === undefined) return null;
-  const { decision, reasons } = decideConsent(consent, tool, call.arguments ?? null);
+  const { decision, reasons } = decideConsent(consent, tool, call.arguments ?? null, work);
   if (decision === 'deny') {
     return codedText(rules, 'permission_denied.policy', { name: tool.tool_name, reasons: reasons.join(', ') });
   }

@@ -14,6 +14,7 @@ import { answered } from './batch.ts';
 import { type BatchEdit, editBatch } from './batch-edit.ts';
 import { callStateOf, plannedOf, positionOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
+import { newGrantWork } from './consent.ts';
 import { type Refusal, newCallJudge } from './judge-call.ts';
 import type { NextState } from './next-state.ts';
 import { consentTo, isPlannedTool } from './planner.ts';
@@ -71,6 +72,7 @@ type Verdict = Refusal | CallConsent | null;
 function newJudgeAgain(next: NextState): (call: OpenCall) => Verdict {
   const rules = rulesOf(next);
   const judge = newCallJudge(rules, next.effective_tools, null);
+  const work = newGrantWork();
   return ({ planned, observed }) => {
     const judged = judge(observed);
     if ('refusal' in judged) return judged.refusal;
@@ -78,7 +80,7 @@ function newJudgeAgain(next: NextState): (call: OpenCall) => Verdict {
       return codedText(rules, 'tool_not_offered.changed', { name: planned.tool_name });
     }
     const amended = planned.consent?.reasons.includes('approved_with_changes') === true;
-    const consent = consentTo(observed, judged.tool, { consent: next.consent, amended, rules });
+    const consent = consentTo(observed, judged.tool, { consent: next.consent, amended, rules, work });
     return consent !== null && ('code' in consent || consent.ask === 'person') ? consent : null;
   };
 }

@@ -20,39 +20,59 @@ interface Frame {
 }
 
 /** The number of keys in the text; null when {@link scanJson} must check the text before it is parsed. */
-export function countKeys(text: string): number | null {
+export function countKeys(text: string, marksMax: number): number | null {
   let depth = 0;
   let values = 0;
+  let opened = 0;
   let keys = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) index = stringEnd(text, index) - 1;
     else if (code === COLON) keys += 1;
-    else if (code === COMMA) values += 1;
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+    else if (code === COMMA) {
+      values += 1;
+      if (values + opened > marksMax) return null;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       depth += 1;
-      if (depth > JSON_DEPTH_MAX) return null;
+      opened += 1;
+      if (depth > JSON_DEPTH_MAX || values + opened > marksMax) return null;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
   }
   return values > JSON_NODES_MAX ? null : keys;
 }
 
-/** Null when the text may be parsed, else a rejection `too_deep`, `too_large` or `duplicate_key`. */
-export function scanJson(text: string): Rejection | null {
+/** The commas and opening brackets of JSON text, as a reader of requests counts them. */
+export function countMarks(text: string): number {
+  let marks = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = stringEnd(text, index) - 1;
+    else if (code === COMMA || code === OPEN_BRACE || code === OPEN_BRACKET) marks += 1;
+  }
+  return marks;
+}
+
+/**
+ * Null when the text may be parsed, else a rejection `too_deep`, `too_large` or `duplicate_key`. `marksMax`: most commas and
+ * opening brackets, which are at least as many as half of the values.
+ */
+export function scanJson(text: string, marksMax = Infinity): Rejection | null {
   const open: Frame[] = [];
   let values = 0;
+  let opened = 0;
   let index = 0;
   while (index < text.length) {
     const code = text.charCodeAt(index);
     const frame = open.at(-1);
     if (code === QUOTE) {
       const end = stringEnd(text, index);
-      const repeated = frame !== undefined && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
+      const repeated = repeatsKey(frame, text, index, end);
       if (repeated) return reject('duplicate_key', pathOf(open), 'the object has this key twice; remove one');
       index = end;
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      opened += 1;
       open.push(code === OPEN_BRACE ? { keys: new Set(), at: '' } : { keys: null, at: 0 });
       if (open.length > JSON_DEPTH_MAX) return reject('too_deep', '', tooDeep);
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
@@ -62,6 +82,7 @@ export function scanJson(text: string): Rejection | null {
       if (values > JSON_NODES_MAX) return reject('too_large', '', tooManyValues);
       if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
     }
+    if (values + opened > marksMax) return reject('too_large', '', tooManyMarks(marksMax));
     index += 1;
   }
   return null;
@@ -69,6 +90,13 @@ export function scanJson(text: string): Rejection | null {
 
 export const tooDeep = `the JSON is nested deeper than ${JSON_DEPTH_MAX} levels; flatten it`;
 export const tooManyValues = `the JSON has more than ${JSON_NODES_MAX} values; send less`;
+
+export const tooManyMarks = (most: number): string =>
+  `the JSON has more than ${most} commas and brackets; send fewer values at a time, and large data as blobs`;
+
+/** Whether the string from `index` to `end` is a key that its object has already. */
+const repeatsKey = (frame: Frame | undefined, text: string, index: number, end: number): boolean =>
+  frame !== undefined && frame.keys !== null && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
 
 /** Adds the key to an object; true when it has this key already. */
 function takeKey(frame: Frame, key: string): boolean {

@@ -12,15 +12,20 @@ export interface JsonObject {
 
 /**
  * Parses JSON text into the value domain. Refuses, with the path of the fault: text that is too long, too deep or has too
- * many values (before it is parsed), malformed text, duplicate keys, `__proto__`, lone surrogates and -0.
+ * many values (before it is parsed), malformed text, duplicate keys, `__proto__`, lone surrogates and -0. `marksMax`: most
+ * commas and opening brackets, for text of strangers, because values cost more than characters.
  */
-export function parseJson(text: string, bytesMax: number = BODY_BYTES_MAX): Either<Rejection, Json> {
+export function parseJson(
+  text: string,
+  bytesMax: number = BODY_BYTES_MAX,
+  marksMax = Infinity,
+): Either<Rejection, Json> {
   if (text.length > bytesMax) {
     return left(reject('too_large', '', `the JSON text has ${text.length} characters; send at most ${bytesMax}`));
   }
-  const keys = countKeys(text);
+  const keys = countKeys(text, marksMax);
   if (keys === null) {
-    const scanned = scanJson(text);
+    const scanned = scanJson(text, marksMax);
     if (scanned !== null) return left(scanned);
   }
   let value: unknown;

@@ -1,9 +1,18 @@
 // Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
 
+/** Longest work of the engine in one turn of the event loop, in milliseconds. Then the rest waits for the next turn. */
+export const TURN_MS_MAX = 8;
+
 /** Deepest nesting of a JSON value, in containers. A deeper one is refused as `too_deep`. */
 export const JSON_DEPTH_MAX = 64;
 /** Most values (containers and leaves) in one JSON document. A larger one is refused as `too_large`. */
 export const JSON_NODES_MAX = 1_000_000;
+/**
+ * Most values in one request, counted by the commas and brackets of its text, because values cost more than bytes: reading
+ * this many takes some 20 ms. A request with more is refused as `too_large`, before it is parsed. Arguments of a model with
+ * more count as unreadable.
+ */
+export const BODY_VALUES_MAX = 32_768;
 /**
  * Largest HTTP request body and largest JSON document the engine reads, in bytes. A larger one is refused as
  * `too_large`.
@@ -26,9 +35,9 @@ export const EVENT_CHARS_MAX = 4 * 1_048_576;
 /** Most events in one commit. A submit with more is refused as `invalid_shape`; the engine merges submits up to it. */
 export const EVENTS_PER_COMMIT_MAX = 256;
 /** Most calls in one batch. A reply of a model with more fails the generate. */
-export const CALLS_PER_BATCH_MAX = 10_000;
+export const CALLS_PER_BATCH_MAX = 1_024;
 /** Most edges (one call waits for another) in one plan. Calls beyond it are refused as `batch_too_entangled`. */
-export const PLAN_EDGES_MAX = 100_000;
+export const PLAN_EDGES_MAX = 32_000;
 /**
  * Most bytes of JSON that the results of one batch take together in the conversation. A result beyond it is left out, and
  * its text says so (`result_left_out`); with the calls and the texts, a page of the conversation then fits one blob.
@@ -46,14 +55,29 @@ export const CLAIMS_PER_CALL_MAX = 256;
 export const CLAIM_TEXT_CHARS_MAX = 256;
 
 /** Most tools in a registry. A registry with more is refused as `invalid_shape`. */
-export const TOOLS_MAX = 1_024;
+export const TOOLS_MAX = 512;
 /**
- * Longest check of one value against a schema whose keywords can be slow, in milliseconds. It is tried twice; then the
- * verdict says that it took too long.
+ * Most steps of a check that the engine makes on its own thread: values of the schema times values of the checked value.
+ * A larger check, and every check whose steps cannot be counted, is made on another thread, within a time.
  */
-export const SCHEMA_CHECK_MS_MAX = 100;
-/** The shortest such limit, in milliseconds: the limit of a schema halves each time a check reaches it, down to this. */
-export const SCHEMA_CHECK_MS_MIN = 10;
+export const SCHEMA_STEPS_INLINE_MAX = 50_000;
+/** Most such steps of all calls of one request together. Further checks are made on the other thread. */
+export const SCHEMA_STEPS_REQUEST_MAX = 2_000_000;
+/** Most bytes of arguments that the calls of one request name as blobs. A request with more is refused as `too_large`. */
+export const ARGUMENT_BYTES_REQUEST_MAX = 2_097_152;
+/** Most values of a schema that is compiled on the engine's own thread. A larger one is compiled on the other thread. */
+export const SCHEMA_VALUES_INLINE_MAX = 512;
+/**
+ * Longest time that the checks of one request take on the other thread, in milliseconds. A value that is not checked by
+ * then counts as one that does not fit, and the verdict says that its check took too long.
+ */
+export const SCHEMA_CHECK_MS_MAX = 250;
+/** Longest start of the other thread, in milliseconds. A check that waited for it counts as one that took too long. */
+export const SCHEMA_THREAD_START_MS_MAX = 10_000;
+/** Largest heap of the other thread, in MiB. A check that needs more counts as one that took too long. */
+export const SCHEMA_THREAD_MIB_MAX = 256;
+/** The shortest such time of one schema, in milliseconds: it halves each time a check reaches it, down to this. */
+export const SCHEMA_CHECK_MS_MIN = 50;
 /**
  * Tool packages whose parsed parts sessions share in memory. Beyond it the oldest is dropped and parsed again on use.
  */
@@ -79,6 +103,8 @@ export const APPROVAL_TTL_MS_MAX = 366 * 86_400_000;
 export const DETACHED_MAX = 64;
 /** Most grants of a session. A further one is refused as `grants_full`. */
 export const GRANTS_MAX = 256;
+/** Most steps that the patterns of grants take for the calls of one batch. Beyond it, calls ask a person. */
+export const GRANT_STEPS_MAX = 500_000;
 /** Longest argument that the pattern of a grant is matched against, in UTF-16 units. A longer one does not match. */
 export const GRANT_VALUE_CHARS_MAX = 4_096;
 /**
@@ -204,6 +230,18 @@ export const ENGINE_DRAIN_LOOK_MS = 50;
 export const DELETE_WAIT_MS_MAX = 600_000;
 /** Commits that one write removes from a deleted session. */
 export const SWEEP_COMMITS = 16;
+/** Most connections to a server on which no request has named a token yet. Beyond it the oldest of them is closed. */
+export const STRANGERS_MAX = 64;
+/** Longest life of such a connection, in milliseconds. */
+export const STRANGER_MS_MAX = 5_000;
+/** Most other connections to a server. Beyond it an idle one is closed, else the request is refused as `queue_full`. */
+export const CONNECTIONS_MAX = 512;
+/** How many of them only operators may use. */
+export const CONNECTIONS_FOR_OPERATORS = 64;
+/** Longest time in which a server reads a request, in milliseconds. Then its connection is closed. */
+export const REQUEST_MS_MAX = 30_000;
+/** Most lease requests of one server that wait for work at a time. A further one is refused as `queue_full`. */
+export const LEASES_WAITING_MAX = 128;
 /** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */
@@ -366,6 +404,8 @@ export const REPORT_EVENTS_MAX = 64;
 export const REPORT_CHARS_MAX = Math.floor(BODY_BYTES_MAX / 4);
 /** Most bytes of JSON of all calls in one reply. Beyond it the largest arguments are cut, then the generate fails. */
 export const OBSERVED_BYTES_MAX = BODY_BYTES_MAX - 65_536;
+/** Most commas and brackets in the JSON of all calls in one reply. Beyond it, arguments are sent as text. */
+export const OBSERVED_VALUES_MAX = BODY_VALUES_MAX - 1_024;
 /** Characters kept of arguments that are cut, in UTF-16 units. */
 export const CUT_ARGUMENTS_CHARS = 256;
 

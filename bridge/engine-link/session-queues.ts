@@ -1,7 +1,8 @@
 // One queue of reports for each session, sent in order and in groups. Reports added in the same tick, or while a group is
 // being sent, form the next group.
 import type { SessionId } from '../../schemas/ids.ts';
-import { REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../../schemas/limits.ts';
+import { countMarks } from '../../schemas/json-scan.ts';
+import { BODY_VALUES_MAX, REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../../schemas/limits.ts';
 import { jsonSizeAtMost } from './json-size.ts';
 
 export interface SessionQueues<T> {
@@ -57,7 +58,12 @@ function removeGroup<T extends { readonly event: unknown }>(waiting: T[]): reado
 /** A full group of events of this size fits into one report, so smaller events need not be measured exactly. */
 const SMALL_CHARS = Math.floor(REPORT_CHARS_MAX / REPORT_EVENTS_MAX);
 
+/** A comma or bracket counts as this many characters, so that a report has no more of them than one body. */
+const MARK_CHARS = REPORT_CHARS_MAX / BODY_VALUES_MAX;
+
 function charsOf(event: unknown): number {
   const atMost = jsonSizeAtMost(event, SMALL_CHARS);
-  return atMost <= SMALL_CHARS ? atMost : JSON.stringify(event).length;
+  if (atMost <= SMALL_CHARS) return atMost;
+  const text = JSON.stringify(event);
+  return Math.max(text.length, MARK_CHARS * countMarks(text));
 }

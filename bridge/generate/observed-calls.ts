@@ -2,7 +2,15 @@
 // the model wrote are passed on unchanged. The engine judges them.
 import { CallId, brand } from '../../schemas/ids.ts';
 import { type Json, isJson, isPlainObject } from '../../schemas/json.ts';
-import { BODY_BYTES_MAX, CALLS_PER_BATCH_MAX, CUT_ARGUMENTS_CHARS, OBSERVED_BYTES_MAX } from '../../schemas/limits.ts';
+import { countMarks } from '../../schemas/json-scan.ts';
+import {
+  BODY_BYTES_MAX,
+  BODY_VALUES_MAX,
+  CALLS_PER_BATCH_MAX,
+  CUT_ARGUMENTS_CHARS,
+  OBSERVED_BYTES_MAX,
+  OBSERVED_VALUES_MAX,
+} from '../../schemas/limits.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { firstChars } from '../engine-link/text-content.ts';
 import { jsonSizeAtMost } from '../engine-link/json-size.ts';
@@ -64,8 +72,22 @@ const bounded = (text: string): string => (text.length < BODY_BYTES_MAX ? text :
 const cut = (text: string): string =>
   `${firstChars(text, CUT_ARGUMENTS_CHARS)}… (cut: the arguments are too long, ${text.length} characters)`;
 
+/**
+ * Sends arguments as text when all calls together have more values than one report may hold: the engine reads the text of
+ * each call by itself.
+ */
+function withFewValues(observed: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
+  // A value takes two characters at least.
+  if (jsonSizeAtMost(observed, BODY_VALUES_MAX) <= BODY_VALUES_MAX) return observed;
+  if (countMarks(JSON.stringify(observed)) <= OBSERVED_VALUES_MAX) return observed;
+  return observed.map(({ arguments: value, ...rest }) =>
+    value === undefined ? rest : { ...rest, arguments_text: bounded(JSON.stringify(value)) },
+  );
+}
+
 /** Cuts the largest arguments until all calls fit into one report. */
-function fit(observed: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
+function fit(given: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
+  const observed = withFewValues(given);
   if (jsonSizeAtMost(observed, OBSERVED_BYTES_MAX) <= OBSERVED_BYTES_MAX) return observed;
   const sizes = observed.map((call) => Buffer.byteLength(JSON.stringify(call)));
   let total = sizes.reduce((sum, size) => sum + size, 0);

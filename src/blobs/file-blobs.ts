@@ -1,12 +1,12 @@
 // Blobs as files, `<directory>/ab/cd/<64 hex digits>`. A blob appears whole or not at all: its bytes are written to a
 // temporary file, synced and renamed, and the directories on its path are synced. Without any one of these syncs, a power
 // cut loses acknowledged blobs. Only one process at a time may have the directory open.
-import { randomUUID } from 'node:crypto';
+import { randomUUID, webcrypto } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
-import { Digest } from '../../schemas/ids.ts';
+import { Digest, brand } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Anchor, PUT_BACK, anchorDirectory } from '../files/anchor.ts';
@@ -53,7 +53,7 @@ function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
 
   return {
     put: (bytes) => async () => {
-      const ref = digestBlob(bytes);
+      const ref = isLarge(bytes) ? right(await hashLater(bytes)) : digestBlob(bytes);
       if (!isRight(ref)) return ref;
       return working('writing a blob', ref.right, async () => {
         const loss = lossOf(anchor);
@@ -86,6 +86,16 @@ function lossOf(anchor: Anchor): Rejection | null {
   return lost === null
     ? null
     : reject('storage_failed', '', `the blobs are no longer in their place: ${lost}; ${PUT_BACK}`);
+}
+
+/** A larger blob is hashed on a thread of the platform, so that it does not hold the event loop. */
+const HASHED_INLINE_BYTES_MAX = 1_048_576;
+
+const isLarge = ({ length }: Uint8Array): boolean => length > HASHED_INLINE_BYTES_MAX && length <= BLOB_BYTES_MAX;
+
+async function hashLater(bytes: Uint8Array): Promise<Digest> {
+  const hash = await webcrypto.subtle.digest('SHA-256', bytes);
+  return brand<'Digest'>(`${DIGEST_PREFIX}${Buffer.from(hash).toString('hex')}`);
 }
 
 interface Place {
@@ -170,7 +180,10 @@ async function hasWholeBlob(directory: string, ref: Digest): Promise<boolean> {
 }
 
 const readBlob = (directory: string, ref: Digest): Promise<Answer<Uint8Array>> =>
-  reading(directory, ref, async (file) => verifyBlob(ref, await file.readFile()));
+  reading(directory, ref, async (file) => {
+    const bytes = await file.readFile();
+    return isLarge(bytes) && (await hashLater(bytes)) === ref ? right(bytes) : verifyBlob(ref, bytes);
+  });
 
 async function readEnds(file: FileHandle, size: number, bytes: number): Promise<Answer<BlobEnds>> {
   const length = Math.min(size, bytes);

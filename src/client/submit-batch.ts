@@ -3,7 +3,7 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId } from '../../schemas/ids.ts';
-import { BODY_BYTES_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
+import { BODY_BYTES_MAX, BODY_VALUES_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Submit, type SubmitReceipt, SubmitsReply } from '../../schemas/wire.ts';
 import type { Transport } from './http-transport.ts';
@@ -18,11 +18,14 @@ interface Waiting {
   readonly session: SessionId;
   readonly text: string;
   readonly bytes: number;
+  readonly marks: number;
   readonly answer: (receipt: Receipt) => void;
 }
 
 /** The size of the session id and the JSON around one submit, in bytes. */
 const FRAME_BYTES = 128;
+/** The commas and brackets around one submit. */
+const FRAME_MARKS = 3;
 
 export function newSubmitBatch(
   { call }: Transport,
@@ -72,10 +75,13 @@ function receiptOf(answer: SubmitsReply['answers'][number] | undefined): Receipt
 /** Removes the next submits that fit one request. */
 function removeGroup(waiting: Waiting[]): readonly Waiting[] {
   let bytes = 0;
+  let marks = FRAME_MARKS;
   let count = 0;
   for (const one of waiting) {
     bytes += one.bytes + FRAME_BYTES;
-    if (count === SUBMITS_TOGETHER_MAX || (count > 0 && bytes > BODY_BYTES_MAX)) break;
+    marks += one.marks + FRAME_MARKS;
+    const full = bytes > BODY_BYTES_MAX || marks > BODY_VALUES_MAX;
+    if (count === SUBMITS_TOGETHER_MAX || (count > 0 && full)) break;
     count += 1;
   }
   return waiting.splice(0, count);

@@ -1,12 +1,15 @@
 // The JSON text of a request. Both clients use it, so that both refuse a request with the same messages.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { countMarks, tooManyMarks } from '../../schemas/json-scan.ts';
 import { checkJson } from '../../schemas/json.ts';
-import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
+import { BODY_BYTES_MAX, BODY_VALUES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 
 export interface WireText {
   readonly text: string;
   readonly bytes: number;
+  /** Its commas and opening brackets, which bound its values. */
+  readonly marks: number;
 }
 
 const unshared = new WeakMap<object, number>();
@@ -27,6 +30,11 @@ export function wireText(request: unknown): Either<Rejection, WireText> {
   if (isLeft(checked)) return checked;
   const text = JSON.stringify(checked.right);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= BODY_BYTES_MAX) return right({ text, bytes });
-  return left(reject('too_large', '', `the request has ${bytes} bytes; the limit is ${BODY_BYTES_MAX}`));
+  if (bytes > BODY_BYTES_MAX) {
+    return left(reject('too_large', '', `the request has ${bytes} bytes; the limit is ${BODY_BYTES_MAX}`));
+  }
+  const marks = countMarks(text);
+  return marks > BODY_VALUES_MAX
+    ? left(reject('too_large', '', tooManyMarks(BODY_VALUES_MAX)))
+    : right({ text, bytes, marks });
 }

@@ -3,7 +3,7 @@
 // also names the fault.
 import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
 import { type Json, hasHiddenFields, isPlainList, isPlainObject } from '../../schemas/json.ts';
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
+import { BODY_BYTES_MAX, BODY_VALUES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import { sealOf } from '../../schemas/sealed.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { wireText } from '../client/wire-text.ts';
@@ -16,9 +16,10 @@ export interface RequestCopy {
 
 /** The copy, or `invalid_value` or `too_deep` with the path, or `too_large`. */
 export function copyRequest(request: unknown): Either<Rejection, RequestCopy> {
-  const walk: Walk = { chars: 0 };
+  const walk: Walk = { chars: 0, marks: 0 };
   const value = copyOf(request ?? null, 0, walk);
-  if (value !== undefined && walk.chars <= CHARS_MAX) return right({ value, bytes: walk.chars });
+  if (value !== undefined && walk.chars <= CHARS_MAX && walk.marks <= BODY_VALUES_MAX)
+    return right({ value, bytes: walk.chars });
   const wired = wireText(request);
   return isLeft(wired) ? wired : right({ value: JSON.parse(wired.right.text), bytes: wired.right.bytes });
 }
@@ -26,6 +27,8 @@ export function copyRequest(request: unknown): Either<Rejection, RequestCopy> {
 interface Walk {
   /** Characters of its JSON text, not counting escapes. */
   chars: number;
+  /** At least its commas and opening brackets. */
+  marks: number;
 }
 
 /** A text of this length fits one body even when every character is escaped, which takes six bytes. */
@@ -35,6 +38,7 @@ const NUMBER_CHARS = 24;
 
 /** Undefined when the value may be outside the domain, or may not fit one body. */
 function copyOf(value: unknown, depth: number, walk: Walk): Json | undefined {
+  walk.marks += 1;
   if (typeof value === 'string') {
     walk.chars += value.length + 3;
     return value.isWellFormed() ? value : undefined;
@@ -44,11 +48,13 @@ function copyOf(value: unknown, depth: number, walk: Walk): Json | undefined {
     return Number.isFinite(value) && !Object.is(value, -0) ? value : undefined;
   }
   walk.chars += 6;
+  walk.marks += 1;
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value !== 'object' || depth >= JSON_DEPTH_MAX || walk.chars > CHARS_MAX) return undefined;
   const seal = sealOf(value);
   if (seal !== undefined && depth + seal.depth <= JSON_DEPTH_MAX) {
     walk.chars += seal.chars;
+    walk.marks += seal.marks;
     return value as Json;
   }
   return Array.isArray(value) ? copyOfList(value, depth, walk) : copyOfObject(value, depth, walk);

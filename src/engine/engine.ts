@@ -21,6 +21,7 @@ import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
+import { type Pause, pause } from '../turns.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type TellFault, tellError, tellOnce } from './faults.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
@@ -63,6 +64,8 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'everyTable
   readonly blobs: Blobs;
   /** Checks arguments against schemas; engines that share one compile each schema once. */
   readonly checkSchema?: SchemaCheck;
+  /** Lets the event loop turn during long work; by default when a turn has lasted long. */
+  readonly pause?: Pause;
   /** Where lease epochs are reserved; in memory when absent. */
   readonly epochs?: EpochStore;
   /** Where the engine counts what it does. */
@@ -177,7 +180,18 @@ export const startEngine =
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const ending = { closed: closed.signal, draining: draining.signal };
-    const whole = newInProcessClient({ sessions, leases, journal, blobs, notices, info, tellFault, ...ending });
+    const rest = ports.pause ?? pause;
+    const whole = newInProcessClient({
+      sessions,
+      leases,
+      journal,
+      blobs,
+      notices,
+      info,
+      tellFault,
+      pause: rest,
+      ...ending,
+    });
     addGauges(metrics, { sessions, leases, startedAtMs: info.started_at_ms, draining: draining.signal });
     return right({
       client: withAccess(measureClient(whole, metrics), OPERATOR),
@@ -296,6 +310,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: Eng
       checkOutput: newSchemaCheck(({ output_schema = {} }) => output_schema),
       drawJitter: () => 800 + Math.floor(random() * 401),
       newEventId: () => brand(newId()),
+      pause: ports.pause ?? pause,
       refuseReport: (session, ingress, request) => leases.refuseReport(session, ingress, request),
     },
     onAdopted: (session, events) => {

@@ -7,6 +7,7 @@ import { FOLLOW_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
+import type { Pause } from '../turns.ts';
 import type { Journal } from '../journal/journal.ts';
 import { commitRecords } from './sessions/records.ts';
 
@@ -55,6 +56,7 @@ export interface Followed {
   readonly version: () => Version | null;
   readonly load: () => Promise<Either<Rejection, unknown>>;
   readonly signal: AbortSignal;
+  readonly pause: Pause;
 }
 
 /** Yields commits in order, from the one that contains `from`, until aborted. Throws {@link FollowRefused} when reading fails. */
@@ -63,7 +65,7 @@ export async function* follow(
   notices: ChangeNotices,
   followed: Followed,
 ): AsyncGenerator<CommitRecord> {
-  const { id, version, load, signal } = followed;
+  const { id, version, load, signal, pause } = followed;
   let at: number = followed.from;
   while (!signal.aborted) {
     const now = version();
@@ -76,7 +78,10 @@ export async function* follow(
       await notices.nextChange(id, signal);
       continue;
     }
-    const page = await commitRecords(journal, id, at as Position, Math.min(FOLLOW_PAGE_EVENTS, now - at));
+    const page = await commitRecords(journal, pause, id, {
+      from: at as Position,
+      limit: Math.min(FOLLOW_PAGE_EVENTS, now - at),
+    });
     if (signal.aborted) return;
     if (isLeft(page)) throw new FollowRefused(page.left);
     for (const record of page.right) {

@@ -16,6 +16,7 @@ import {
   ListDeleted,
   ListSessions,
   Release,
+  type SessionView,
   Submit,
 } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
@@ -25,10 +26,12 @@ import { eventsFrom } from '../client/events-from.ts';
 import { joinSignals } from '../client/join-signals.ts';
 import { sessionStatus } from '../core/status.ts';
 import { stateDigest } from '../core/state-digest.ts';
+import type { Pause } from '../turns.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { TellFault } from './faults.ts';
 import { backupParts } from './backup.ts';
 import { type ChangeNotices, follow } from './follow.ts';
+import type { LiveSession } from './append/live-session.ts';
 import { type Intake, newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 import { commitRecords, firstRecords } from './sessions/records.ts';
@@ -46,12 +49,13 @@ export interface InProcessPorts {
   readonly tellFault: TellFault;
   /** Aborts when the engine begins to drain: it takes reports, and no new work. */
   readonly draining: AbortSignal;
+  readonly pause: Pause;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, journal, blobs, closed, draining } = ports;
+  const { sessions, journal, blobs, closed, draining, pause } = ports;
 
   const intake = newIntake(closed, ports.tellFault);
   const unlessDraining = refusingWhen(draining);
@@ -65,6 +69,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         version: () => sessions.inMemory(start.id)?.state().version ?? null,
         load: () => sessions.get(start.id),
         signal: joined.signal,
+        pause,
       });
     } finally {
       joined.release();
@@ -87,10 +92,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     session: (id) =>
       intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);
-        if (isLeft(session)) return session;
-        const state = session.right.state();
-        const chain = session.right.chain();
-        return right({ state, state_digest: stateDigest(state), chain, ...sessionStatus(state) });
+        return isLeft(session) ? session : right(viewOf(session.right));
       }),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>
@@ -106,7 +108,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
           TE.Do,
           TE.bind('from', () => (from === undefined ? TE.right(from) : decodeAt('/from', Position, from))),
           TE.bind('limit', () => decodeAt('/limit', RecordLimit, limit)),
-          TE.chain((asked) => () => recordsOf(journal, known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
+          TE.chain((asked) => () => recordsOf(ports, known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
         )(),
       ),
     follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
@@ -120,14 +122,14 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 }
 
 async function recordsOf(
-  journal: Journal,
+  { journal, pause }: Pick<InProcessPorts, 'journal' | 'pause'>,
   id: SessionId,
   from: Position | undefined,
   limit: number,
 ): Answer<readonly StreamRecord[]> {
-  if (from !== undefined) return await commitRecords(journal, id, from, limit);
+  if (from !== undefined) return await commitRecords(journal, pause, id, { from, limit });
   return await pipe(
-    () => commitRecords(journal, id, FIRST, limit),
+    () => commitRecords(journal, pause, id, { from: FIRST, limit }),
     TE.bindTo('commits'),
     TE.bind('first', () => () => firstRecords(journal, id)),
     TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
@@ -156,6 +158,11 @@ const leasing = ({ leases, draining }: InProcessPorts, intake: Intake): Leasing 
 });
 
 const FIRST = 0 as Position;
+
+function viewOf(session: LiveSession): SessionView {
+  const state = session.state();
+  return { state, state_digest: stateDigest(state), chain: session.chain(), ...sessionStatus(state) };
+}
 
 const RecordLimit = integer('a number of events', 1);
 

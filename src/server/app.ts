@@ -8,7 +8,7 @@ import { type Access, ROUTES, type RouteName } from '../../schemas/access.ts';
 import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, LEASES_WAITING_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
 import type { CommitRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
@@ -26,6 +26,7 @@ import { FollowRefused } from '../client/follow-refused.ts';
 import { refuseRoute, withAccess } from '../client/with-access.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
+import type { Door } from './door.ts';
 import { streamEvents } from './event-stream.ts';
 import { type Guarded, guard, unauthorized } from './guard.ts';
 import { type Operations, metricsResponse } from './operations.ts';
@@ -40,6 +41,8 @@ export interface AppOptions {
   readonly onError?: (error: unknown) => void;
   /** Serves `/metrics`. */
   readonly operations?: Operations;
+  /** Keeps the connections of those who name the token. */
+  readonly door?: Door;
 }
 
 type Asked = Context<Guarded>;
@@ -48,9 +51,9 @@ type Asked = Context<Guarded>;
 type Handler = (context: Asked, client: EngineClient) => Promise<Response>;
 
 /** The routes, under `/v1`. */
-export function newApp(client: EngineClient, { tokens, hosts, onError, operations }: AppOptions): Hono<Guarded> {
+export function newApp(client: EngineClient, { tokens, hosts, onError, operations, door }: AppOptions): Hono<Guarded> {
   const app = new Hono<Guarded>();
-  app.use('*', guard(tokens, hosts));
+  app.use('*', guard(tokens, hosts, door));
   app.notFound(() =>
     problemResponse(
       reject('not_found', '', 'there is no such route; docs/bridge.md lists the routes and their methods'),
@@ -71,6 +74,7 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
   const handlers: Readonly<Record<RouteName, Handler>> = {
     ...HANDLERS,
     followCommits: newFollowing(),
+    lease: newLeasing(),
     metrics: async () =>
       operations === undefined
         ? problemResponse(reject('not_found', '', 'this server was started without figures'))
@@ -87,7 +91,7 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
   return app;
 }
 
-const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'metrics'>, Handler>> = {
+const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | 'metrics'>, Handler>> = {
   info: async (_context, client) => answer(await client.info()()),
   sessions: async (context, client) => {
     const request = listRequest(context);
@@ -119,12 +123,6 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'metrics'>,
     if (isLeft(range)) return problemResponse(range.left);
     return answer(await client.records(sessionOf(context), range.right.from, range.right.limit)());
   },
-  lease: async (context, client) => {
-    const { signal } = context.req.raw;
-    const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
-    // The token may have been replaced while the request waited: then the leases expire, and another bridge gets them.
-    return context.get('holder').isCurrent() ? answer(granted, 200, grantText) : problemResponse(unauthorized());
-  },
   heartbeat: async (context, client) =>
     answer(await withBody(context, (request) => client.heartbeat(request as unknown as Heartbeat))),
   release: async (context, client) =>
@@ -140,7 +138,8 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'metrics'>,
   getBlob: async (context, client) => {
     const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
-    return new Response(new Uint8Array(blob.right), { headers: { 'content-type': 'application/octet-stream' } });
+    const headers = { 'content-type': 'application/octet-stream', 'content-length': String(blob.right.length) };
+    return new Response(blob.right.length === 0 ? null : inParts(blob.right), { headers });
   },
 };
 
@@ -162,6 +161,26 @@ async function submitAll(context: Asked, client: EngineClient): Promise<Response
     }),
   );
   return jsonResponse(`{"answers":[${answers.join(',')}]}`);
+}
+
+/** Requests for work wait, so their number is bounded. */
+function newLeasing(): Handler {
+  let waiting = 0;
+  return async (context, client) => {
+    if (waiting >= LEASES_WAITING_MAX) {
+      const message = `${LEASES_WAITING_MAX} requests wait for work already; try again later`;
+      return problemResponse(reject('queue_full', '', message));
+    }
+    waiting += 1;
+    try {
+      const { signal } = context.req.raw;
+      const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
+      // The token may have been replaced while the request waited: then the leases expire, and another bridge gets them.
+      return context.get('holder').isCurrent() ? answer(granted, 200, grantText) : problemResponse(unauthorized());
+    } finally {
+      waiting -= 1;
+    }
+  };
 }
 
 /** Streams commits, to a bounded number of readers. */
@@ -231,6 +250,20 @@ async function streamBackup(client: EngineClient): Promise<Response> {
   );
   return new Response(body, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
 }
+
+/** Bytes in parts, each of which is sent by itself: to copy and send a large blob at once would hold the event loop. */
+function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      controller.enqueue(bytes.subarray(at, at + PART_BYTES));
+      at += PART_BYTES;
+      if (at >= bytes.length) controller.close();
+    },
+  });
+}
+
+const PART_BYTES = 262_144;
 
 /** Reads the body of a request, then runs `work` with it. */
 async function withBody<T>(

@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { type Json, parseJson } from '../../schemas/json.ts';
-import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
+import { BODY_BYTES_MAX, BODY_VALUES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { pause } from '../turns.ts';
 import { markUnshared } from '../client/wire-text.ts';
 import { headerOf, incomingOf } from './headers.ts';
 
@@ -28,20 +29,37 @@ export async function readBytes(context: Context, bytesMax: number): Answer<Uint
 /** All bytes, or null when there are more than `bytesMax`. Most bodies are one chunk. */
 function listen(incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   return new Promise((resolve, fail) => {
-    const chunks: Uint8Array[] = [];
+    let body: Uint8Array = NO_BYTES;
     let size = 0;
     const collect = (chunk: Uint8Array): void => {
+      const before = size;
       size += chunk.length;
-      chunks.push(chunk);
-      if (size <= bytesMax) return;
-      incoming.off('data', collect).pause();
-      resolve(null);
+      if (size > bytesMax) {
+        incoming.off('data', collect).pause();
+        resolve(null);
+        return;
+      }
+      if (before === 0) body = chunk;
+      else {
+        // Joined as they come: joining the chunks of a large blob at its end would take long.
+        if (size > body.length) body = grown(body, before, size);
+        body.set(chunk, before);
+      }
     };
     incoming.on('data', collect);
-    incoming.once('end', () => resolve(joined(chunks)));
+    incoming.once('end', () => resolve(body.subarray(0, size)));
     incoming.once('error', fail);
     incoming.once('close', () => fail(new Error('closed')));
   });
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** The first `used` bytes, with room for `size` and more. */
+function grown(bytes: Uint8Array, used: number, size: number): Uint8Array {
+  const larger = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, size));
+  larger.set(bytes.subarray(0, used));
+  return larger;
 }
 
 async function iterate(source: AsyncIterable<unknown>, bytesMax: number): Promise<Uint8Array | null> {
@@ -52,11 +70,8 @@ async function iterate(source: AsyncIterable<unknown>, bytesMax: number): Promis
     if (size > bytesMax) return null;
     chunks.push(chunk as Uint8Array);
   }
-  return joined(chunks);
+  return Buffer.concat(chunks);
 }
-
-const joined = (chunks: readonly Uint8Array[]): Uint8Array =>
-  chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -72,7 +87,11 @@ export async function readJson(context: Context): Answer<Json> {
   } catch {
     return left(reject('malformed_json', '', 'the body is not UTF-8; send one JSON document in UTF-8'));
   }
-  const parsed = parseJson(text);
+  const before = pause();
+  if (before !== null) await before;
+  const parsed = parseJson(text, BODY_BYTES_MAX, BODY_VALUES_MAX);
+  const after = pause();
+  if (after !== null) await after;
   return isLeft(parsed) ? parsed : right(markUnshared(parsed.right, bytes.right.length));
 }
 

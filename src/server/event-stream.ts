@@ -3,6 +3,7 @@
 import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
 import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import { reject } from '../../schemas/rejection.ts';
+import { pause } from '../turns.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import { joinSignals } from '../client/join-signals.ts';
 import { problemOf } from './problem.ts';
@@ -42,6 +43,8 @@ export function streamEvents(
           if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(COMMENT));
         });
         try {
+          const rest = pause();
+          if (rest !== null) await rest;
           const next = await commits.next();
           if (ended) return;
           if (next.done === true) {

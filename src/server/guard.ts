@@ -2,7 +2,9 @@
 // reach the engine by DNS rebinding; there must be no Origin header; and the bearer token must match.
 import type { MiddlewareHandler } from 'hono';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { headerOf } from './headers.ts';
+import { pause } from '../turns.ts';
+import type { Door } from './door.ts';
+import { headerOf, incomingOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
 import type { TokenHolder, Tokens } from './tokens.ts';
 
@@ -17,16 +19,17 @@ export interface Guarded {
   Variables: { readonly holder: TokenHolder };
 }
 
-export function guard(tokens: Tokens, hosts: readonly string[]): MiddlewareHandler<Guarded> {
+/** `door`: keeps the connections of those who name a token; without one, as in a test without a server, none is kept. */
+export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): MiddlewareHandler<Guarded> {
   return async (context, next) => {
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
-      return problemResponse(
+      return refused(
         reject('forbidden', '/host', `the host "${host}" is not a name of this engine; use ${hosts[0] ?? ''}`),
       );
     }
     if (headerOf(context, 'origin') !== undefined) {
-      return problemResponse(
+      return refused(
         reject(
           'forbidden',
           '/origin',
@@ -36,8 +39,22 @@ export function guard(tokens: Tokens, hosts: readonly string[]): MiddlewareHandl
     }
     const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
     const holder = given === undefined ? null : tokens.find(given);
-    if (holder === null) return problemResponse(unauthorized());
+    if (holder === null) return refused(unauthorized());
     context.set('holder', holder);
+    const socket = incomingOf(context)?.socket;
+    const who = holder.access.scope === 'operator' ? 'operator' : 'other';
+    if (door !== undefined && socket !== undefined && !door.admit(socket, who)) return refused(NO_SLOT);
+    const rest = pause();
+    if (rest !== null) await rest;
     return await next();
   };
+}
+
+const NO_SLOT = reject('queue_full', '', 'every connection of the engine is in use; close one, or try again later');
+
+/** The connection of a refused request is closed: whoever has the token does not send such requests. */
+function refused(rejection: Rejection): Response {
+  const response = problemResponse(rejection);
+  response.headers.set('connection', 'close');
+  return response;
 }

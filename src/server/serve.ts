@@ -1,9 +1,12 @@
 // Listens on loopback by default, with stricter limits than the platform's (docs/design.md, "Safety").
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { REQUEST_MS_MAX, STRANGER_MS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { newApp } from './app.ts';
-import { LOOPBACK_HOSTS } from './guard.ts';
+import { type Door, newDoor } from './door.ts';
+import { type Guarded, LOOPBACK_HOSTS, guard } from './guard.ts';
 import { type Operations, answerProbe } from './operations.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -33,12 +36,19 @@ export interface Serving {
 export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const host = options.host ?? '127.0.0.1';
   const server = createAdaptorServer({
-    fetch: await fetchOf(client, options, [...LOOPBACK_HOSTS, host.toLowerCase()]),
-    serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
+    fetch: (...request) => handle(...request),
+    serverOptions: {
+      requestTimeout: REQUEST_MS_MAX,
+      headersTimeout: STRANGER_MS_MAX,
+      // How often the platform looks at both.
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 16_384,
+    },
   }) as Server;
+  const door = newDoor(server);
+  const handle = fetchOf(client, options, { hosts: [...LOOPBACK_HOSTS, host.toLowerCase()], door });
   server.maxHeadersCount = 64;
   server.maxRequestsPerSocket = 100_000;
-  server.maxConnections = 512;
   server.keepAliveTimeout = 30_000;
   await new Promise<void>((resolve, fail) => {
     server.once('error', fail);
@@ -58,12 +68,12 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
 
 type App = ReturnType<typeof newApp>;
 
-async function fetchOf(
+function fetchOf(
   client: EngineClient | Promise<EngineClient>,
   { tokens, onError, operations }: ServeOptions,
-  hosts: readonly string[],
-): Promise<App['fetch']> {
-  const fixed = { tokens, hosts, ...(onError === undefined ? {} : { onError }) };
+  { hosts, door }: { readonly hosts: readonly string[]; readonly door: Door },
+): App['fetch'] {
+  const fixed = { tokens, hosts, door, ...(onError === undefined ? {} : { onError }) };
   if (!(client instanceof Promise) && operations === undefined) return newApp(client, fixed).fetch;
   let app: App | null = null;
   let opened: Operations | null = null;
@@ -73,7 +83,11 @@ async function fetchOf(
   });
   // The caller that opens the engine reports a failure and closes the server, which ends the waiting requests.
   opening.catch(() => undefined);
-  const answer: App['fetch'] = (...request) => app?.fetch(...request) ?? opening.then((one) => one.fetch(...request));
+  // Who has no token does not wait for the engine.
+  const waiting = new Hono<Guarded>();
+  waiting.use('*', guard(tokens, hosts, door));
+  waiting.all('*', async ({ req, env }) => (await opening).fetch(req.raw, env));
+  const answer: App['fetch'] = (...request) => (app ?? waiting).fetch(...request);
   if (operations === undefined) return answer;
   return (...request) => {
     const path = PROBED.exec(request[0].url)?.[1];

@@ -6,6 +6,7 @@ import { RETRY_MS, SIM_PATIENCE_MS, SIM_TIMERS_MAX } from '../../schemas/limits.
 import type { EnginePorts } from '../engine/engine.ts';
 import { newMemoryEpochs } from '../engine/leases/epochs.ts';
 import { newSchemaCheck } from '../engine/edge/schema-check.ts';
+import { neverPause } from '../turns.ts';
 import type { JournalCommit } from '../journal/journal.ts';
 import { beginBridge } from './begin-bridge.ts';
 import type { BridgeWorld } from './bridge-world.ts';
@@ -187,6 +188,7 @@ export class SimWorld {
       ...this.#disk.open(clock),
       clock,
       checkSchema,
+      pause: neverPause,
       epochs: this.#epochs,
       leaseTtlMs: TTL_MS,
       random: () => this.#draw(),

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts';
 import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { must } from '../../src/client/must.ts';
+import { newRequestBudget } from '../../src/engine/edge/budget.ts';
 import { newSchemaCheck } from '../../src/engine/edge/schema-check.ts';
 import { ZERO_DIGEST, nested } from '../support/engine/inputs.ts';
 import { SESSION, type World, durable, newWorld, packageOf } from '../support/engine/world.ts';
@@ -124,7 +125,7 @@ describe('large arguments', () => {
 describe('calls that name one blob of many paths', () => {
   const patch = `${Array.from({ length: 256 }, (_, at) => `*** Add File: f${at}`).join('\n')}${'\n'.repeat(5_000)}`;
 
-  test('are refused when their event could not be read again, and accepted when it can', async () => {
+  test('are refused when they name more bytes than one request may, and accepted when they name fewer', async () => {
     const world = await newWorld();
     await world.talk.create();
     await world.talk.run();
@@ -140,7 +141,7 @@ describe('calls that name one blob of many paths', () => {
         arguments_ref: { ref, bytes: bytes.length, head: '', tail: '' },
       })),
     });
-    expect(await world.talk.outcome(observed(1_400))).toBe('too_large');
+    expect(await world.talk.outcome(observed(1_000))).toBe('too_large');
     expect(await world.talk.outcome(observed(20))).toBe('done');
     const state = await world.talk.state();
     await world.restart();
@@ -203,8 +204,8 @@ describe('time', () => {
 
 describe('the verdict of a schema', () => {
   const check = newSchemaCheck();
-  const verdict = (input_schema: JsonObject, args: JsonObject) =>
-    check(defineTool({ tool_id: 't', tool_name: 't', description: '', input_schema }), args);
+  const verdict = async (input_schema: JsonObject, args: JsonObject) =>
+    await check(defineTool({ tool_id: 't', tool_name: 't', description: '', input_schema }), args, newRequestBudget());
   const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
     type: 'object',
     properties,
@@ -234,8 +235,8 @@ describe('the verdict of a schema', () => {
       '/a/0',
       /string/,
     ],
-  ] as const)('names %s', (...[, schema, args, path, message]) => {
-    const found = verdict(schema, args);
+  ] as const)('names %s', async (...[, schema, args, path, message]) => {
+    const found = await verdict(schema, args);
     expect(found).toMatchObject({ valid: false, path });
     expect(found.message).toMatch(message);
   });
@@ -250,26 +251,26 @@ describe('the verdict of a schema', () => {
       { $ref: '#/$defs/twice' },
       JSON.parse(`${'['.repeat(60)}1${']'.repeat(60)}`) as Json,
     ],
-  ])('times out on %s, and fails the value', (_, of, value) => {
+  ])('times out on %s, and fails the value', async (_, of, value) => {
     const twice = { allOf: [{ items: { $ref: '#/$defs/twice' } }, { items: { $ref: '#/$defs/twice' } }] };
     const schema = object({ value: of }, { $defs: { twice } });
     for (let again = 0; again < 3; again += 1) {
-      const found = verdict(schema, { value });
+      const found = await verdict(schema, { value });
       expect(found).toMatchObject({ valid: false, path: '' });
       expect(found.message).toMatch(/too long/);
     }
   });
 
-  test('accepts a simple value after another one timed out', () => {
+  test('accepts a simple value after another one timed out', async () => {
     const schema = object({ pattern: { pattern: '^(a+)+$' } });
-    for (let again = 0; again < 10; again += 1) verdict(schema, { pattern: `${'a'.repeat(50)}!` });
-    expect(verdict(schema, { pattern: 'aaa' })).toEqual({ valid: true });
-    expect(verdict(schema, { pattern: 'b' })).toMatchObject({ valid: false, path: '/pattern' });
+    for (let again = 0; again < 10; again += 1) await verdict(schema, { pattern: `${'a'.repeat(50)}!` });
+    expect(await verdict(schema, { pattern: 'aaa' })).toEqual({ valid: true });
+    expect(await verdict(schema, { pattern: 'b' })).toMatchObject({ valid: false, path: '/pattern' });
   });
 
-  test('accepts a value that fits', () => {
-    expect(verdict(object({ n: { type: 'integer' } }), { n: 1 })).toEqual({ valid: true });
-    expect(verdict({}, { anything: [1] })).toEqual({ valid: true });
+  test('accepts a value that fits', async () => {
+    expect(await verdict(object({ n: { type: 'integer' } }), { n: 1 })).toEqual({ valid: true });
+    expect(await verdict({}, { anything: [1] })).toEqual({ valid: true });
   });
 
   test.each([
@@ -279,21 +280,21 @@ describe('the verdict of a schema', () => {
     ['a reference to nowhere', { $ref: '#/nowhere' }],
     ['a reference to itself', { $ref: '#' }],
     ['an asynchronous one', { $async: true, required: ['x'] }],
-  ])('is "not checked" for %s', (_name, schema) => {
-    expect(verdict(schema, { x: 'y' })).toEqual({
+  ])('is "not checked" for %s', async (_name, schema) => {
+    expect(await verdict(schema, { x: 'y' })).toEqual({
       valid: true,
       message: 'not checked: the schema does not compile',
     });
   });
 
-  test('does not depend on the ids of other schemas', () => {
+  test('does not depend on the ids of other schemas', async () => {
     const named = (type: string): JsonObject => object({ x: { $id: 'https://example.org/x', type } });
-    expect(verdict(named('string'), { x: 'y' }).valid).toBe(true);
-    expect(verdict(named('integer'), { x: 'y' }).valid).toBe(false);
+    expect(await verdict(named('string'), { x: 'y' })).toMatchObject({ valid: true });
+    expect(await verdict(named('integer'), { x: 'y' })).toMatchObject({ valid: false });
   });
 
-  test('is short enough for an event, for a fault of any length', () => {
-    const found = verdict(object({}, { additionalProperties: false }), { ['k'.repeat(5_000)]: 1 });
+  test('is short enough for an event, for a fault of any length', async () => {
+    const found = await verdict(object({}, { additionalProperties: false }), { ['k'.repeat(5_000)]: 1 });
     expect(found.message?.length).toBeLessThanOrEqual(1_024);
   });
 });

@@ -236,7 +236,7 @@ describe('sizes', () => {
     const made = planBatch(TOOLS, [...reads, ...writes]);
     const edges = Object.values(made.execution_plan.after).reduce((sum, waits) => sum + waits.length, 0);
     expect(edges).toBe(PLAN_EDGES_MAX);
-    expect(made.rejected).toHaveLength(100);
+    expect(made.rejected).toHaveLength(168);
     expect(new Set(made.rejected.map(({ code }) => code))).toEqual(new Set(['batch_too_entangled']));
   });
 });

@@ -5,6 +5,7 @@ import { claimsOf } from '../../../reducers/claims.ts';
 import { newReplayer } from '../../core/replay.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
 import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
+import { newRequestBudget } from '../../engine/edge/budget.ts';
 import { type SchemaCheck, newSchemaCheck } from '../../engine/edge/schema-check.ts';
 import { storedArguments } from '../stored-arguments.ts';
 import { withEngine } from '../with-engine.ts';
@@ -117,7 +118,8 @@ async function judge(
   for (const { index, call, tool } of wanted) {
     const args = call.arguments ?? (await storedArguments(client, call.arguments_ref));
     if (args === null) continue;
-    judged.set(index, { verdict: checkSchema(tool, args), claims: claimsOf(tool.parallelism_hint, args) });
+    const verdict = await checkSchema(tool, args, newRequestBudget());
+    judged.set(index, { verdict, claims: claimsOf(tool.parallelism_hint, args) });
   }
   return judged;
 }

@@ -10,6 +10,7 @@ import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
 import { owesBridge } from '../../core/owing.ts';
 import { foldNew } from '../../core/step.ts';
 import type { Journal } from '../../journal/journal.ts';
+import { type RequestBudget, newRequestBudget } from '../edge/budget.ts';
 import { type EdgePorts, toEvent } from '../edge/edge.ts';
 import { type TellFault, stepFault, tellError } from '../faults.ts';
 import { type EventAnswer, findPending, findRecorded } from './known-events.ts';
@@ -52,7 +53,8 @@ export async function stepRequests(
   const receipts: Receipt[] = [];
   for (const { request } of requests) {
     const own = noSteps(steps.state);
-    receipts.push(await stepSafely({ ports, start, lookUp, request, before: steps, own }));
+    const budget = newRequestBudget();
+    receipts.push(await stepSafely({ ports, start, lookUp, request, budget, before: steps, own }));
   }
   return { steps, receipts };
 }
@@ -63,6 +65,7 @@ interface RequestSteps {
   readonly start: StepStart;
   readonly lookUp: LookUp;
   readonly request: Submit;
+  readonly budget: RequestBudget;
   /** The steps of the requests before this one. */
   readonly before: PendingSteps;
   /** The steps of this request. */
@@ -85,6 +88,8 @@ async function stepRequest(requested: RequestSteps): Promise<Receipt> {
   const { start, request, before, own } = requested;
   const events: SubmitReceipt['events'][number][] = [];
   for (const [index, ingress] of request.events.entries()) {
+    const rest = requested.ports.pause();
+    if (rest !== null) await rest;
     const pending = findPending(ingress, start.state.version, [before, own]);
     const answer = pending ?? (await answerEvent(requested, ingress));
     if (isLeft(answer)) return left(atEvent(index, answer.left));
@@ -135,16 +140,16 @@ async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<Eve
 
 /** The event to record, with everything the edge measures. */
 async function measureEvent(
-  { ports, start, before, own }: RequestSteps,
+  { ports, start, budget, before, own }: RequestSteps,
   ingress: Ingress,
 ): Promise<Either<Rejection, NewEvent>> {
-  if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress);
+  if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress, budget);
   const pending = [...before.events, ...own.events];
   const filled = await fillUndo(
     { journal: ports.journal, id: start.id, state: own.state, version: start.state.version, pending },
     ingress,
   );
-  return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right);
+  return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right, budget);
 }
 
 function addEvent({ ports, start, own }: RequestSteps, given: NewEvent): EventAnswer {

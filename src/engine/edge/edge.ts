@@ -10,12 +10,20 @@ import { type Content, isInline } from '../../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type NewEvent } from '../../../schemas/event.ts';
 import type { EventId } from '../../../schemas/ids.ts';
 import { type JsonObject, checkJson, isPlainObject, parseJson } from '../../../schemas/json.ts';
-import { BLOB_BYTES_MAX, EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
+import {
+  ARGUMENT_BYTES_REQUEST_MAX,
+  BODY_BYTES_MAX,
+  BODY_VALUES_MAX,
+  EXCERPT_CHARS,
+  INLINE_CHARS_MAX,
+} from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { SchemaVerdict, ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
+import type { Pause } from '../../turns.ts';
+import type { RequestBudget } from './budget.ts';
 import type { SessionTimes } from './session-times.ts';
 import { findContentFault } from './content-check.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
@@ -29,12 +37,24 @@ export interface EdgePorts {
   /** The factor for the wait before a retry: 800 to 1,200 thousandths. */
   readonly drawJitter: () => number;
   readonly newEventId: () => EventId;
+  readonly pause: Pause;
+}
+
+/** The ports, and what the request may still cost. */
+interface EdgeWork extends EdgePorts {
+  readonly budget: RequestBudget;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 /** The event to step. The blobs it refers to are durable; its time is not before that of the last event. */
-export async function toEvent(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<NewEvent> {
+export async function toEvent(
+  given: EdgePorts,
+  state: SessionState,
+  ingress: Ingress,
+  budget: RequestBudget,
+): Answer<NewEvent> {
+  const ports: EdgeWork = { ...given, budget };
   const fault = await findContentFault(ports.blobs, ingress);
   if (fault !== null) return left(fault);
   const at_ms = ports.times.now(state.session_id, state.updated_at_ms);
@@ -48,7 +68,7 @@ export async function toEvent(ports: EdgePorts, state: SessionState, ingress: In
 }
 
 /** The request with the facts that the edge measures for its kind, in place of what the client claims about them. */
-async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress): Answer<Ingress> {
+async function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): Answer<Ingress> {
   if (ingress.kind === 'ToolCallsObserved') {
     const calls = await prepareCalls(ports, state, ingress.calls);
     return isLeft(calls) ? calls : right({ ...ingress, calls: calls.right });
@@ -60,11 +80,11 @@ async function measure(ports: EdgePorts, state: SessionState, ingress: Ingress):
   }
   if (ingress.kind === 'ToolCallSettled') {
     const { output_verdict: _verdict, jitter_permille: _jitter, ...report } = ingress;
-    return right({ ...report, ...outputVerdict(ports, state, ingress), ...jitter(ports, ingress) });
+    return right({ ...report, ...(await outputVerdict(ports, state, ingress)), ...jitter(ports, ingress) });
   }
   if (ingress.kind === 'user.custom_tool_result') {
     const { output_verdict: _verdict, ...answer } = ingress;
-    return right({ ...answer, ...outputVerdict(ports, state, ingress) });
+    return right({ ...answer, ...(await outputVerdict(ports, state, ingress)) });
   }
   if (ingress.kind === 'GenerateFailed') {
     const { jitter_permille: _jitter, ...report } = ingress;
@@ -77,26 +97,28 @@ const jitter = (ports: EdgePorts, { retryable }: { readonly retryable?: boolean 
   retryable === true ? { jitter_permille: ports.drawJitter() } : {};
 
 /** The verdict on a successful result of a tool that declares an output schema. */
-function outputVerdict(
-  ports: EdgePorts,
+async function outputVerdict(
+  ports: EdgeWork,
   { active_tool_batch: batch, tool_registry }: SessionState,
   { call_id, result }: Pick<EventOfKind<'user.custom_tool_result'>, 'call_id' | 'result'>,
-): { readonly output_verdict?: SchemaVerdict } {
+): Promise<{ readonly output_verdict?: SchemaVerdict }> {
   const planned = batch === null ? undefined : plannedOf(batch.plan, call_id)?.call;
   const tool = planned === undefined ? undefined : tool_registry[planned.tool_id];
   // The definition may have been replaced since the call was planned: then its schema does not apply to this call.
   if (tool?.output_schema === undefined || tool.tool_ref !== planned?.tool_ref || !result.success) return {};
-  return { output_verdict: ports.checkOutput(tool, result.data ?? null) };
+  return { output_verdict: await ports.checkOutput(tool, result.data ?? null, ports.budget) };
 }
 
 async function prepareCalls(
-  ports: EdgePorts,
+  ports: EdgeWork,
   state: SessionState,
   given: readonly ToolCallObserved[],
 ): Answer<readonly ToolCallObserved[]> {
   const tools = toolsByName(state.tool_registry);
   const calls: ToolCallObserved[] = [];
   for (const [index, call] of given.entries()) {
+    const rest = ports.pause();
+    if (rest !== null) await rest;
     const prepared = await prepareCall(ports, tools.get(call.tool_name), call);
     if (isLeft(prepared)) return left({ ...prepared.left, path: `/calls/${index}${prepared.left.path}` });
     calls.push(prepared.right);
@@ -116,13 +138,13 @@ function toolsByName(registry: SessionState['tool_registry']): ReadonlyMap<strin
 }
 
 async function prepareCall(
-  ports: EdgePorts,
+  ports: EdgeWork,
   tool: ToolSpec | undefined,
   call: ToolCallObserved,
 ): Answer<ToolCallObserved> {
   const { call_id, tool_name, provider_call_id } = call;
   const name = { call_id, tool_name, ...(provider_call_id === undefined ? {} : { provider_call_id }) };
-  const given = await givenText(ports.blobs, call);
+  const given = await givenText(ports, call);
   if (isLeft(given)) return given;
   const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
   return isLeft(args)
@@ -131,16 +153,17 @@ async function prepareCall(
 }
 
 async function keepArguments(
-  ports: EdgePorts,
+  ports: EdgeWork,
   tool: ToolSpec | undefined,
   name: CallName,
   args: JsonObject,
 ): Answer<ToolCallObserved> {
   const text = canonicalText(args);
+  const verdict = tool === undefined ? undefined : await ports.checkSchema(tool, args, ports.budget);
   const judged = {
     ...name,
     arguments_digest: digestText(text),
-    ...(tool === undefined ? {} : { arguments_verdict: ports.checkSchema(tool, args) }),
+    ...(verdict === undefined ? {} : { arguments_verdict: verdict }),
   };
   if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args });
   const stored = await storeText(ports.blobs, text);
@@ -150,20 +173,27 @@ async function keepArguments(
 }
 
 /** The text of a model's arguments when they were not sent as an object: inline, or from a blob. */
-async function givenText(blobs: Blobs, call: ToolCallObserved): Answer<string> {
+async function givenText({ blobs, budget }: EdgeWork, call: ToolCallObserved): Answer<string> {
   const { arguments_text, arguments_ref } = call;
   if (arguments_text !== undefined || arguments_ref === undefined) return right(arguments_text ?? '');
   if (isInline(arguments_ref)) return right(arguments_ref.text);
-  const bytes = await blobs.get(arguments_ref.ref)();
+  budget.argumentBytes -= arguments_ref.bytes;
+  const bytes = budget.argumentBytes < 0 ? left(TOO_MANY_BYTES) : await blobs.get(arguments_ref.ref)();
   if (isLeft(bytes)) return left({ ...bytes.left, path: '/arguments_ref' });
   return right(new TextDecoder().decode(bytes.right));
 }
+
+const TOO_MANY_BYTES = reject(
+  'too_large',
+  '',
+  `the calls name more than ${ARGUMENT_BYTES_REQUEST_MAX} bytes of arguments in blobs; make fewer calls in one turn`,
+);
 
 /** A model's arguments: text that must be a JSON object. Empty text is an empty object. */
 function readArguments(text: string): Either<Rejection, JsonObject> {
   if (text.trim() === '') return right({});
   return pipe(
-    parseJson(text, BLOB_BYTES_MAX),
+    parseJson(text, BODY_BYTES_MAX, BODY_VALUES_MAX),
     chain((value) => {
       if (!isPlainObject(value))
         return left(reject('invalid_shape', '', 'the arguments are not a JSON object; send them as one'));

@@ -13,6 +13,7 @@ import type { Blobs } from '../../blobs/blobs.ts';
 import { type Forker, newForker } from '../../core/fork.ts';
 import { headFacts } from '../../core/session-head.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
+import type { Pause } from '../../turns.ts';
 import { createStream } from './create-stream.ts';
 import type { LoadedSession } from './load-session.ts';
 import { commitRecords, firstRecords, storedCommit } from './records.ts';
@@ -24,6 +25,7 @@ export interface ForkOptions {
   readonly at?: number;
   readonly run: ForkedRun;
   readonly at_ms: number;
+  readonly pause: Pause;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -130,16 +132,19 @@ const copyShared =
   (
     journal: Journal,
     forker: Forker,
-    { source, session_id, at }: ForkOptions & { readonly at: number },
+    { source, session_id, at, pause }: ForkOptions & { readonly at: number },
   ): TE.TaskEither<Rejection, readonly JournalCommit[]> =>
   async () => {
     let pending: JournalCommit[] = [];
     let events = 0;
     for (let read = 0; read < at;) {
-      const page = await commitRecords(journal, source, read as Position, Math.min(READ_PAGE_EVENTS, at - read));
+      const asked = { from: read as Position, limit: Math.min(READ_PAGE_EVENTS, at - read) };
+      const page = await commitRecords(journal, pause, source, asked);
       if (isLeft(page)) return page;
       if (page.right.length === 0) return left(noEvent(source, read));
       for (const record of page.right) {
+        const rest = pause();
+        if (rest !== null) await rest;
         // The pause, and the refused undos, must be in the same write as the last whole commit.
         if (events >= EVENTS_PER_COMMIT_MAX) {
           const failed = await append(journal, session_id, pending, CUT_OFF);

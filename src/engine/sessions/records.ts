@@ -13,6 +13,7 @@ import { RecordedEvent } from '../../../schemas/upcast.ts';
 import { genesisChain } from '../../core/chain.ts';
 import { initialState } from '../../core/initial-state.ts';
 import { stateDigest } from '../../core/state-digest.ts';
+import type { Pause } from '../../turns.ts';
 import type { Journal, JournalCommit, JournalEvent } from '../../journal/journal.ts';
 import { loadOrigin } from './load-session.ts';
 
@@ -38,11 +39,30 @@ export const firstRecords = (journal: Journal, id: SessionId): Answer<readonly [
  */
 export const commitRecords = (
   journal: Journal,
+  pause: Pause,
   id: SessionId,
-  from: Position,
-  limit: number,
+  { from, limit }: { readonly from: Position; readonly limit: number },
 ): Answer<readonly CommitRecord[]> =>
-  pipe(journal.read(id, from, limit), TE.chainEitherK(E.traverseArray((commit) => toRecord(id, commit))))();
+  pipe(
+    journal.read(id, from, limit),
+    TE.chain((commits) => () => toRecords(pause, id, commits)),
+  )();
+
+async function toRecords(
+  pause: Pause,
+  id: SessionId,
+  commits: readonly JournalCommit[],
+): Answer<readonly CommitRecord[]> {
+  const records: CommitRecord[] = [];
+  for (const commit of commits) {
+    const rest = pause();
+    if (rest !== null) await rest;
+    const record = toRecord(id, commit);
+    if (E.isLeft(record)) return record;
+    records.push(record.right);
+  }
+  return E.right(records);
+}
 
 /** The event at a position; null when the stream has no such position. */
 export const recordedEvent = (journal: Journal, id: SessionId, position: Position): Answer<RecordedEvent | null> =>

@@ -85,9 +85,9 @@ export class Sessions {
     // Whether the fork is active is known only once most of it is stored.
     const refusal = this.#cache.activity.refuseAnother();
     if (refusal !== null) return left(refusal);
-    const { journal, blobs, clock } = this.#options.ports;
+    const { journal, blobs, clock, pause } = this.#options.ports;
     const id = session_id ?? this.#options.newSessionId();
-    const options = { source, session_id: id, run, at_ms: clock.now(), ...(at === undefined ? {} : { at }) };
+    const options = { source, session_id: id, run, at_ms: clock.now(), pause, ...(at === undefined ? {} : { at }) };
     return await pipe(
       () => forkSession(journal, blobs, options),
       TE.chainTaskK(() => () => this.#cache.awaitEarlierLoad(id)),

@@ -15,6 +15,7 @@ import type { EngineClient } from '../../../src/client/client.ts';
 import { type Engine, type EnginePorts, startEngine } from '../../../src/engine/engine.ts';
 import { type EpochStore, newMemoryEpochs } from '../../../src/engine/leases/epochs.ts';
 import { newSchemaCheck } from '../../../src/engine/edge/schema-check.ts';
+import { neverPause } from '../../../src/turns.ts';
 import { initialState } from '../../../src/core/index.ts';
 import { type Loose, accepted } from '../session.ts';
 import { profileOf, testPackage } from '../tools.ts';
@@ -167,6 +168,7 @@ export async function newWorld(
       startEngine({
         ...disk.ports(),
         checkSchema,
+        pause: neverPause,
         ...within,
         clock,
         epochs,

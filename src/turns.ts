@@ -1,0 +1,31 @@
+// Shares the event loop: long work asks between its parts whether its turn has lasted too long, and then waits for the next
+// one, so that other requests are read and answered in between.
+import { TURN_MS_MAX } from '../schemas/limits.ts';
+
+/** Null when the work may go on in this turn of the event loop, else a promise of a later one. */
+export type Pause = () => Promise<void> | null;
+
+/** Work that never pauses: in a world whose time is simulated, a turn lasts no time. */
+export const neverPause: Pause = () => null;
+
+/** One for a process: all its work has the same event loop. A turn begins with the first work that asks. */
+function newPause(now: () => number): Pause {
+  let began: number | null = null;
+  const endTurn = (): void => {
+    began = null;
+  };
+  const isLong = (): boolean => {
+    if (began !== null) return now() - began > TURN_MS_MAX;
+    began = now();
+    setImmediate(endTurn);
+    return false;
+  };
+  async function later(): Promise<void> {
+    // Others that waited for this turn may have used it up.
+    do await new Promise((resume) => setImmediate(resume));
+    while (isLong());
+  }
+  return () => (isLong() ? later() : null);
+}
+
+export const pause: Pause = newPause(() => performance.now());

@@ -1,0 +1,68 @@
+// No request holds the event loop of an engine for long, however hostile it is: else one client delays all others.
+import { Agent } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CORPUS } from '../support/hostile/corpus.ts';
+import { heldBy, sendHostile } from '../support/hostile/held.ts';
+import type { HostileCase } from '../support/hostile/request.ts';
+import { type ServedTarget, serveTarget } from '../support/hostile/target.ts';
+import { roundsOf } from '../support/random.ts';
+
+/** How much longer than an idle loop the loop may be held, in milliseconds. */
+const HELD_MS_MAX = 50;
+/** A case that failed is tried again: whatever else the machine does can only make it faultser. */
+const TRIES = 3;
+const IDLE_MS = 20;
+
+let target: ServedTarget;
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+beforeAll(async () => {
+  target = await serveTarget();
+});
+
+afterAll(async () => {
+  agent.destroy();
+  await target.close();
+});
+
+interface Measured {
+  /** Longer than an idle loop was held just before and after, in milliseconds. */
+  readonly heldMs: number;
+  readonly statuses: readonly number[];
+}
+
+async function measure({ requests }: HostileCase): Promise<Measured> {
+  const made = await requests(target);
+  const before = await heldBy(() => wait(IDLE_MS));
+  let statuses: readonly number[] = [];
+  const held = await heldBy(async () => {
+    statuses = await Promise.all(made.map((one) => sendHostile(agent, target.port, one)));
+  });
+  const after = await heldBy(() => wait(IDLE_MS));
+  return { heldMs: held - Math.max(before, after), statuses };
+}
+
+test('the corpus has more than 300 cases, each with a name of its own', () => {
+  expect(CORPUS.length).toBeGreaterThan(300);
+  expect(new Set(CORPUS.map(({ name }) => name)).size).toBe(CORPUS.length);
+});
+
+const EVERY = CORPUS.length / roundsOf(40, CORPUS.length);
+
+// In a sample, every so many cases: all kinds are among them.
+test('no hostile request holds the event loop 50 ms longer than it is held anyway, and each gets an answer', async () => {
+  const faults: string[] = [];
+  for (let at = 0; at < CORPUS.length; at += EVERY) {
+    const one = CORPUS[Math.floor(at)] as HostileCase;
+    let least = Infinity;
+    for (let tries = 0; tries < TRIES && least > HELD_MS_MAX; tries += 1) {
+      const { heldMs, statuses } = await measure(one);
+      least = Math.min(least, heldMs);
+      // 500 is a fault of the engine. 0: the connection was closed before the whole body was read.
+      if (statuses.includes(500)) faults.push(`${one.name}: a fault of the engine`);
+    }
+    if (least > HELD_MS_MAX) faults.push(`${one.name}: ${Math.round(least)} ms`);
+  }
+  expect(faults).toEqual([]);
+}, 900_000);
