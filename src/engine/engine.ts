@@ -180,18 +180,8 @@ export const startEngine =
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const ending = { closed: closed.signal, draining: draining.signal };
-    const rest = ports.pause ?? pause;
-    const whole = newInProcessClient({
-      sessions,
-      leases,
-      journal,
-      blobs,
-      notices,
-      info,
-      tellFault,
-      pause: rest,
-      ...ending,
-    });
+    const shared = { sessions, leases, journal, blobs, notices, info, tellFault };
+    const whole = newInProcessClient({ ...shared, pause: ports.pause ?? pause, ...ending });
     addGauges(metrics, { sessions, leases, startedAtMs: info.started_at_ms, draining: draining.signal });
     return right({
       client: withAccess(measureClient(whole, metrics), OPERATOR),
@@ -200,13 +190,18 @@ export const startEngine =
       ready: async () =>
         draining.signal.aborted ? left(reject('closing', '', 'the engine is stopping')) : await journal.probe()(),
       metrics: () => metrics.text(),
-      drain: async (withinMs, hurry) => {
-        draining.abort();
-        leases.drain();
-        await untilReported(leases, clock, { withinMs, ...(hurry === undefined ? {} : { hurry }) });
-      },
+      drain: newDrain(draining, leases, clock),
       close,
     });
+  };
+
+/** Takes no new work from now on, and waits until bridges have reported. */
+const newDrain =
+  (draining: AbortController, leases: LeaseTable, clock: Clock): Engine['drain'] =>
+  async (withinMs, hurry) => {
+    draining.abort();
+    leases.drain();
+    await untilReported(leases, clock, { withinMs, ...(hurry === undefined ? {} : { hurry }) });
   };
 
 interface Draining {

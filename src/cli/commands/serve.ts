@@ -51,12 +51,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
     ...(activeSessionsMax === undefined ? {} : { activeSessionsMax }),
   };
-  const tellFault = ({ session_id, doing, reason }: EngineFault): void => {
-    output.warn(
-      `${pc.red('refold:')} ${session_id === null ? '' : `session ${session_id}: `}${doing} failed: ${reason}`,
-    );
-    output.object({ event: 'fault', session_id, doing, message: reason });
-  };
+  const tellFault = faultTeller(output);
   const opening = openEngine({ dataDir, tell: notify, tellFault, ...bounds })().then(async (opened) =>
     mustBe(await namingHolder(dataDir, opened)),
   );
@@ -103,6 +98,14 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   await serving.close();
   return 0;
 }
+
+const faultTeller =
+  (output: Output) =>
+  ({ session_id, doing, reason }: EngineFault): void => {
+    const whose = session_id === null ? '' : `session ${session_id}: `;
+    output.warn(`${pc.red('refold:')} ${whose}${doing} failed: ${reason}`);
+    output.object({ event: 'fault', session_id, doing, message: reason });
+  };
 
 /** Why listening fails, and what to do. */
 const ADDRESSES = {
