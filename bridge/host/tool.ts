@@ -3,7 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { RunningCommands } from './exec/running-commands.ts';
 import type { Sandbox } from './exec/sandbox.ts';
 import type { HostOutcome } from './outcome.ts';
-import type { Redactor } from './redact.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { Scratch } from './scratch.ts';
 import type { HostSession } from './host-session.ts';
 import type { Workspace } from './workspace/workspace.ts';

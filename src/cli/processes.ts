@@ -2,7 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { isSecretName, secretVariables } from '../files/secret-variables.ts';
 import { CommandFailure } from './output.ts';
+import { visible } from './preview/visible.ts';
 
 const CLI = fileURLToPath(new URL('main.js', import.meta.url));
 const BRIDGE = fileURLToPath(new URL('../../bridge/process/main.js', import.meta.url));
@@ -23,7 +25,7 @@ export interface BridgeArguments {
   readonly stateDir?: string;
   /** Further arguments of the bridge. */
   readonly args: readonly string[];
-  /** Secrets, passed on standard input so that no environment holds them. */
+  /** Further secrets than those of the environment; all are passed on standard input, so that no environment holds them. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
@@ -42,14 +44,30 @@ export async function startBridgeProcess(
   const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
   const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
   const argv = [BRIDGE, ...fixed, ...own, ...args];
-  const options = { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` };
-  return await start(argv, options).catch((error: unknown) => {
+  const options = {
+    env: withoutSecrets(),
+    onLine,
+    stdin: `${JSON.stringify({ ...secretVariables(process.env), ...secrets })}\n`,
+  };
+  const bridge = await start(argv, options).catch((error: unknown) => {
     // The message of a disk or file error does not say which process it stopped.
     throw error instanceof CommandFailure
       ? new CommandFailure(error.code, `the bridge cannot start: ${error.message}`)
       : error;
   });
+  tellNotes(bridge.ready['notes']);
+  return bridge;
 }
+
+/** What the bridge found at its start, such as a secret that is too short to be replaced. Each is told once. */
+function tellNotes(notes: unknown): void {
+  for (const note of Array.isArray(notes) ? notes.map(String) : []) {
+    if (!toldNotes.has(note)) process.stderr.write(`refold: ${visible(note)}\n`);
+    toldNotes.add(note);
+  }
+}
+
+const toldNotes = new Set<string>();
 
 interface StartOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -103,10 +121,8 @@ const parseLine = (line: string): Readonly<Record<string, unknown>> => {
   }
 };
 
-const SECRET = /(_API_KEY|_SECRET|_TOKEN|_PASSWORD|_CREDENTIAL)$/;
-
 const withoutSecrets = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRET.test(name)));
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSecretName(name)));
 
 /** Runs `refold` in a fresh process and returns its exit code; `onStdout` gets what it prints. */
 export function runFresh(args: readonly string[], onStdout: (text: string) => void): Promise<number> {

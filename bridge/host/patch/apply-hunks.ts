@@ -4,6 +4,7 @@
 import { foldLine } from '../edit/folded-text.ts';
 import { type Line, joinLines, prevailingEnd, splitLines } from '../edit/lines.ts';
 import { ToolFault } from '../outcome.ts';
+import { adviceOnMark } from '../secret-mark.ts';
 import type { Hunk } from './parse-patch.ts';
 
 /** The changes of the hunks placed so far. Lines count from 0; the key of `added` is the line that follows the gap. */
@@ -84,7 +85,7 @@ function locate(original: Original, hunk: Hunk, changes: Changes, shown: string)
   if (fuzzy.length > 1) throw ambiguous(hunk, fuzzy, shown);
   throw rejected(
     hunk,
-    `failed to match hunk: the file does not contain its context and '-' lines, which start with ${quote(old[0])}`,
+    `failed to match hunk: the file does not contain its context and '-' lines, which start with ${quote(old[0])}${adviceOnMark(old.join('\n'))}`,
     shown,
   );
 }

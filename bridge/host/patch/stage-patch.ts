@@ -2,6 +2,7 @@
 // first fault refuses the whole patch, before anything is written.
 import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault, withFaultCodes } from '../outcome.ts';
+import { refuseNewMarks } from '../secret-mark.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';
 import { type Attributes, attributesOf, findReplaceable } from '../workspace/replace-file.ts';
@@ -53,7 +54,7 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
     case 'add':
       if (change.after !== null)
         throw refused('add_target_exists', `${path.shown} already exists; use '*** Update File: ' instead`);
-      stage.put({ ...change, after: Buffer.from(operation.lines.join('\n'), 'utf8') });
+      stage.put({ ...change, after: addedBytes(operation.lines, path) });
       return;
     case 'delete':
       if (change.after === null)
@@ -71,6 +72,12 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
   }
 }
 
+function addedBytes(lines: readonly string[], path: WorkspacePath): Buffer {
+  const bytes = Buffer.from(lines.join('\n'), 'utf8');
+  refuseNewMarks(bytes, () => null, path.shown);
+  return bytes;
+}
+
 function updatedBytes(operation: Extract<PatchOperation, { kind: 'update' }>, change: StagedChange): Buffer {
   const shown = change.path.shown;
   if (change.after === null)
@@ -78,6 +85,7 @@ function updatedBytes(operation: Extract<PatchOperation, { kind: 'update' }>, ch
   const text = decodeUtf8(change.after);
   if (text === null) throw refused('update_target_non_utf8', `${shown} is not UTF-8 text, so it cannot be patched`);
   const after = Buffer.from(applyHunks(text, operation.hunks, shown), 'utf8');
+  refuseNewMarks(after, () => change.after, shown);
   if (after.length > FILE_BYTES_MAX)
     throw refused('file_too_large', `${shown} would have more than ${FILE_BYTES_MAX} bytes; keep files smaller`);
   return after;

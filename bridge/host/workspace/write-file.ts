@@ -3,7 +3,8 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalChoice, optionalFlag, requiredText } from '../arguments.ts';
 import { type HostOutcome, withFaultCodes, succeeded } from '../outcome.ts';
 import type { HostParts } from '../tool.ts';
-import { changedFile, preimageOf } from '../undo/record-change.ts';
+import { refuseNewMarks } from '../secret-mark.ts';
+import { bytesOf, changedFile, preimageOf } from '../undo/record-change.ts';
 import { refuseProtected } from './path-name.ts';
 import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
 import { withParent } from './workspace.ts';
@@ -13,6 +14,7 @@ export function writeFileTool(args: JsonObject, { workspace }: HostParts): HostO
   const bytes = Buffer.from(requiredText(args, 'text'), 'utf8');
   const exclusive = optionalChoice(args, 'mode', ['overwrite', 'create_new']) === 'create_new';
   refuseProtected(path);
+  refuseNewMarks(bytes, () => bytesOf(preimageOf(workspace, path)), path.shown);
   const parentsMade = optionalFlag(args, 'create_parents')
     ? makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner).length
     : 0;

@@ -91,19 +91,19 @@ describe('the recorded changes of a call', () => {
 
   test('bytes that are too large or contain a secret are withheld; too many files are not recorded', () =>
     withHost(
-      { 'big.txt': 'x'.repeat(PREIMAGE_BYTES_MAX + 1), 'env.txt': 'KEY=s3cret-value\n' },
+      { 'big.txt': 'x'.repeat(PREIMAGE_BYTES_MAX + 1), 'env.txt': 'KEY=s3cret-value-of-16\n' },
       async (host) => {
         const write = async (path: string): Promise<HostOutcome> => host.call('host.fs.write_file', { path, text: '' });
         expect((await write('big.txt')).changes).toMatchObject([{ before: { withheld: 'too_large' } }]);
         expect((await write('env.txt')).changes).toMatchObject([{ before: { withheld: 'secret' } }]);
-        expect((await write('s3cret-value')).changes).toEqual([]);
+        expect((await write('s3cret-value-of-16')).changes).toEqual([]);
         const many = Array.from({ length: CHANGES_PER_CALL_MAX + 1 }, (_, index) => `*** Add File: f${index}\n+x`);
         expect((await host.call('host.fs.apply_patch', { patch: patchOf(...many) })).changes).toEqual([]);
         expect(
           (await host.call('host.fs.apply_patch', { patch: patchOf('*** Delete File: f0') })).changes,
         ).toHaveLength(1);
       },
-      { secrets: ['s3cret-value'] },
+      { secrets: ['s3cret-value-of-16'] },
     ));
 
   test('the executor stores the bytes before the call as blobs; bytes that it cannot store are withheld', () =>
