@@ -1,6 +1,6 @@
 // Turns the operations of a patch into file changes, in memory. Each operation sees the results of the earlier ones. The
 // first fault refuses the whole patch, before anything is written.
-import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
+import { PATCH_FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault, withFaultCodes } from '../outcome.ts';
 import { refuseNewMarks } from '../secret-mark.ts';
 import { withDirectory } from '../workspace/directory.ts';
@@ -9,6 +9,7 @@ import { type Attributes, attributesOf, findReplaceable } from '../workspace/rep
 import { type Workspace, decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
 import { applyHunks } from './apply-hunks.ts';
 import type { PatchOperation } from './parse-patch.ts';
+import { type PatchWork, newPatchWork } from './patch-work.ts';
 
 /** A file's bytes before and after the patch; null where there is no file. */
 export interface StagedChange {
@@ -27,15 +28,17 @@ export interface StagedPatch {
 
 export function stagePatch(workspace: Workspace, operations: readonly PatchOperation[]): StagedPatch {
   const files = new Map<string, StagedChange>();
+  const work = newPatchWork();
   const counts = { add: 0, update: 0, delete: 0, move: 0 };
-  const look = (path: WorkspacePath): StagedChange => files.get(path.names.join('/')) ?? readChange(workspace, path);
+  const look = (path: WorkspacePath): StagedChange =>
+    files.get(path.names.join('/')) ?? readChange(workspace, path, work);
   const put = (change: StagedChange): void => void files.set(change.path.names.join('/'), change);
 
   for (const operation of operations) {
     const path = writablePath(workspace, operation.path);
     counts[operation.kind] += 1;
     if (operation.kind === 'update' && operation.moveTo !== null) counts.move += 1;
-    stageOperation(operation, path, { look, put, parse: (raw) => writablePath(workspace, raw) });
+    stageOperation(operation, path, { work, look, put, parse: (raw) => writablePath(workspace, raw) });
   }
   const changes = [...files.values()].filter(({ before, after }) => !sameBytes(before, after));
   changes.sort((a, b) => (a.path.names.join('/') < b.path.names.join('/') ? -1 : 1));
@@ -43,6 +46,7 @@ export function stagePatch(workspace: Workspace, operations: readonly PatchOpera
 }
 
 interface Stage {
+  readonly work: PatchWork;
   look(path: WorkspacePath): StagedChange;
   put(change: StagedChange): void;
   parse(raw: string): WorkspacePath;
@@ -62,7 +66,7 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
       stage.put({ ...change, after: null });
       return;
     case 'update': {
-      const after = updatedBytes(operation, change);
+      const after = updatedBytes(operation, change, stage.work);
       if (operation.moveTo === null) {
         stage.put({ ...change, after });
         return;
@@ -78,16 +82,20 @@ function addedBytes(lines: readonly string[], path: WorkspacePath): Buffer {
   return bytes;
 }
 
-function updatedBytes(operation: Extract<PatchOperation, { kind: 'update' }>, change: StagedChange): Buffer {
+function updatedBytes(
+  operation: Extract<PatchOperation, { kind: 'update' }>,
+  change: StagedChange,
+  work: PatchWork,
+): Buffer {
   const shown = change.path.shown;
   if (change.after === null)
     throw refused('update_target_not_found', `${shown} does not exist; use '*** Add File: ' instead`);
   const text = decodeUtf8(change.after);
   if (text === null) throw refused('update_target_non_utf8', `${shown} is not UTF-8 text, so it cannot be patched`);
-  const after = Buffer.from(applyHunks(text, operation.hunks, shown), 'utf8');
+  const after = Buffer.from(applyHunks(text, operation.hunks, shown, work), 'utf8');
   refuseNewMarks(after, () => change.after, shown);
-  if (after.length > FILE_BYTES_MAX)
-    throw refused('file_too_large', `${shown} would have more than ${FILE_BYTES_MAX} bytes; keep files smaller`);
+  if (after.length > PATCH_FILE_BYTES_MAX)
+    throw refused('file_too_large', `${shown} would have more than ${PATCH_FILE_BYTES_MAX} bytes; keep files smaller`);
   return after;
 }
 
@@ -111,10 +119,15 @@ function writablePath(workspace: Workspace, raw: string): WorkspacePath {
 
 const readCodes = { forbidden: 'path_forbidden', not_directory: 'invalid_path', is_directory: 'invalid_path' };
 
-function readChange(workspace: Workspace, path: WorkspacePath): StagedChange {
+function readChange(workspace: Workspace, path: WorkspacePath, work: PatchWork): StagedChange {
   return withFaultCodes(readCodes, () => {
     const stats = findEntry(workspace, path);
     if (stats === null) return { path, before: null, after: null, attributes: null };
+    if (stats.size > PATCH_FILE_BYTES_MAX) {
+      const sizes = `${path.shown} has ${stats.size} bytes; a patch changes files of at most ${PATCH_FILE_BYTES_MAX}`;
+      throw refused('file_too_large', `${sizes}; change it with edit_file, or with a command`);
+    }
+    work.load(stats.size, path.shown);
     const { bytes, stats: opened } = readWhole(workspace, path);
     return { path, before: bytes, after: bytes, attributes: attributesOf(opened) };
   });
