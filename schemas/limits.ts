@@ -443,11 +443,11 @@ export const PREVIEW_CHANGES_MAX = 500;
 export const PREVIEW_COMPARE_MS_MAX = 1_000;
 
 /** Most file operations in one patch, so that it can be undone. A patch with more is refused. */
-export const PATCH_OPERATIONS_MAX = CHANGES_PER_CALL_MAX;
+export const PATCH_OPERATIONS_MAX = 128;
 /** Longest patch, in UTF-16 units. A longer one is refused. */
 export const PATCH_CHARS_MAX = 1_048_576;
 /** Largest file that a patch updates, deletes or moves, in bytes, so that it can be undone. A larger one is refused. */
-export const PATCH_FILE_BYTES_MAX = PREIMAGE_BYTES_MAX;
+export const PATCH_FILE_BYTES_MAX = 4 * 1_048_576;
 /** Most bytes that one patch reads. A patch that needs more is refused. */
 export const PATCH_READ_BYTES_MAX = 4 * PATCH_FILE_BYTES_MAX;
 /** Most lines of all the files that one patch updates. A patch of more is refused. */

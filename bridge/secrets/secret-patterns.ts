@@ -67,16 +67,17 @@ function matchText(bytes: Uint8Array, start: number, { characters, index: first,
     const character = characters[index] as Character;
     const byte = bytes[at];
     if (byte === undefined) return OPEN;
-    if (isEscapeLead(byte)) return firstReading(bytes, at, character, { characters, index, readings });
+    if (isEscapeLead(byte)) return longestReading(bytes, at, character, { characters, index, readings });
     at = matchLiteral(bytes, at, character);
     if (at < 0) return at;
   }
   return at;
 }
 
-/** The end of the first reading of an escape with which the rest of the secret matches too. */
-function firstReading(bytes: Uint8Array, at: number, character: Character, match: TextMatch): number {
+/** The longest match of all readings of an escape, so that no piece of one remains. */
+function longestReading(bytes: Uint8Array, at: number, character: Character, match: TextMatch): number {
   const { characters, index, readings } = match;
+  let longest = NO;
   let open = false;
   let tried = NO;
   for (const end of possibleEnds(bytes, at, character, index === 0)) {
@@ -84,10 +85,10 @@ function firstReading(bytes: Uint8Array, at: number, character: Character, match
     if (end < 0 || end === tried || (readings.left -= 1) < 0) continue;
     tried = end;
     const matched = matchText(bytes, end, { characters, index: index + 1, readings });
-    if (matched >= 0) return matched;
+    longest = Math.max(longest, matched);
     open ||= matched === OPEN;
   }
-  return open ? OPEN : NO;
+  return longest === NO && open ? OPEN : longest;
 }
 
 function hexPattern(secret: Uint8Array): SecretPattern {
