@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const values = known.map(({ value }) => value);
   redactor = createRedactor(values);
   const notes = shortSecretNotes(known);
-  for (const note of notes) process.stderr.write(`bridge: ${note}\n`);
+  for (const note of notes) complain(note);
   // Only now: a file named on the command line may be one of them (/dev/fd/63).
   closeDescriptors(inherited);
   const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
@@ -59,8 +59,7 @@ async function main(): Promise<void> {
     runsCommands: !options.undoOnly,
   });
   const client = connect(options.url, token);
-  // Said on standard error too: standard output is for programs.
-  if (host.commandsShareUser) process.stderr.write(`bridge: sandbox ${host.sandboxNote}\n`);
+  if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
   const told = notes.length === 0 ? {} : { notes };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
@@ -162,14 +161,19 @@ function print(line: object): void {
   process.stdout.write(`${redactor.text(JSON.stringify({ at_ms: systemClock.now(), ...line }))}\n`);
 }
 
+/** For people; standard output is for programs. */
+function complain(text: string): void {
+  process.stderr.write(`bridge: ${redactor.text(text)}\n`);
+}
+
 // Exits explicitly, because calls that ignore their signal would keep the process alive.
 try {
   await main();
   process.exit(0);
 } catch (error) {
   const misuse = error instanceof Misuse;
-  const message = redactor.text(whatFailed(error));
+  const message = whatFailed(error);
   print({ event: 'failed', message, ...(error instanceof SandboxRefused ? { code: 'sandbox_refused' } : {}) });
-  process.stderr.write(`bridge: ${message}\n${misuse ? `\n${USAGE}` : ''}`);
+  complain(misuse ? `${message}\n\n${USAGE.trimEnd()}` : message);
   process.exit(misuse ? 2 : 1);
 }
