@@ -34,8 +34,9 @@ import { type StoppableWork, newStoppableWork } from './executors/stoppable-work
 import { type GenerateRunner, newGenerateRunner } from './generate/generate-runner.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { recover } from './ledger/recover.ts';
-import type { BridgeLogLine } from './log.ts';
+import type { BridgeLogLine, Log } from './log.ts';
 import type { Provider } from './providers/provider.ts';
+import { createRedactor } from './secrets/redactor.ts';
 
 export interface BridgeOptions {
   readonly client: EngineClient;
@@ -54,6 +55,8 @@ export interface BridgeOptions {
   readonly signal: AbortSignal;
   /** Serves these sessions only. */
   readonly sessions?: readonly SessionId[];
+  /** Values that must not leave the bridge: each that has at least 16 characters is replaced by `‹secret›`. */
+  readonly secrets?: readonly string[];
   /** Only undoes calls (puts back the files they changed). */
   readonly undoOnly?: boolean;
 }
@@ -105,7 +108,9 @@ interface Parts {
 
 /** `ended` aborts when the bridge has ended: then every wait ends. */
 function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal): Parts {
-  const { client, owner, executors, provider, clock, random, log, signal, ledger = noBridgeLedger } = options;
+  const { client, owner, executors, provider, clock, random, signal, ledger = noBridgeLedger } = options;
+  const redactor = createRedactor(options.secrets ?? []);
+  const log: Log = (line) => options.log(redactor.value(line));
   const link = newLink({ clock, random, log, signal: ended });
   const schedule = newCallSchedule(options.concurrency ?? CONCURRENCY_MAX);
   const leases = newHeldLeases({ client, owner, clock, log });
@@ -128,10 +133,11 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   });
   const blobs = newBlobReader(client, link);
   const putBlob: PutBlob = async (bytes) => {
+    if (redactor.has(bytes)) throw new Error('the bytes contain a secret; store them without it');
     return mustBe(await link.ask('put_blob', () => client.putBlob(bytes)));
   };
   const startReady = (): void => calls.startReady();
-  const shared = { outbox, leases, putBlob, clock, log };
+  const shared = { outbox, leases, putBlob, clock, log, redactor };
   const generates = newGenerateRunner({ ...shared, provider, blobs });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
   const runner = newCallRunner({

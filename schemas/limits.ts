@@ -430,6 +430,8 @@ export const ERROR_BYTES_MAX = 65_536;
 export const PROVIDER_SILENCE_MS_DEFAULT = 180_000;
 /** Largest recording of a model, in bytes. The bridge refuses a larger one. */
 export const RECORDING_BYTES_MAX = 64 * 1_048_576;
+/** Shortest secret that is replaced in outputs, in UTF-16 units. A shorter one is not: ordinary text may contain it. */
+export const SECRET_CHARS_MIN = 16;
 /** Largest object of secrets on standard input, in bytes. The bridge refuses a larger one. */
 export const SECRETS_BYTES_MAX = 65_536;
 
@@ -512,10 +514,20 @@ export const PREVIEW_CHANGES_MAX = 500;
 /** The longest time that the comparison for a preview takes, in milliseconds. */
 export const PREVIEW_COMPARE_MS_MAX = 1_000;
 
-/** Most file operations in one patch. A patch with more is refused. */
-export const PATCH_OPERATIONS_MAX = 1_024;
+/** Most file operations in one patch: as many files as one call may change and be undone. A patch with more is refused. */
+export const PATCH_OPERATIONS_MAX = 128;
+/** Longest patch, in UTF-16 units. A longer one is refused. */
+export const PATCH_CHARS_MAX = 1_048_576;
+/** Largest file that a patch updates, deletes or moves, in bytes, so that it can be undone. A larger one is refused. */
+export const PATCH_FILE_BYTES_MAX = 4 * 1_048_576;
+/** Most bytes that one patch reads. A patch that needs more is refused. */
+export const PATCH_READ_BYTES_MAX = 4 * PATCH_FILE_BYTES_MAX;
+/** Most lines of all the files that one patch updates. A patch of more is refused. */
+export const PATCH_LINES_MAX = 100_000;
+/** Most lines that one patch compares to find its hunks. A patch that needs more is refused. */
+export const PATCH_COMPARED_MAX = 1_000_000;
 /** Most hunks of one file operation in a patch. More are refused. */
-export const PATCH_HUNKS_MAX = 4_096;
+export const PATCH_HUNKS_MAX = 1_024;
 
 /** Most arguments of a command. More are refused. */
 export const ARGV_MAX = 1_024;

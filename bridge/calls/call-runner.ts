@@ -16,6 +16,7 @@ import type { HeldLeases } from '../engine-link/held-leases.ts';
 import { type Log, clip, messageOf } from '../log.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import type { PlanCheck } from './plan-check.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { StopReason } from '../executors/stop-switch.ts';
 import { settlementOf, unknownSettlement, unreportableSettlement } from './settlement.ts';
 
@@ -24,6 +25,7 @@ export interface CallRunnerOptions {
   /** Different in every process, so that a recorded start is known to come from this process. */
   readonly nonce: string;
   readonly executors: Executors;
+  readonly redactor: Redactor;
   readonly schedule: CallSchedule;
   readonly leases: HeldLeases;
   readonly outbox: Outbox;
@@ -86,7 +88,7 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     const { stop } = call;
     const context = contextOf(stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
     const act = (args: JsonObject) => async () => await executor.run(effect, args, context);
-    return await runBounded(act(checked.right), { clock, timeoutMs: timeout_ms, stop });
+    return await runBounded(act(checked.right), { clock, timeoutMs: timeout_ms, stop, redactor: options.redactor });
   }
 
   async function report(call: HeldCall, end: CallEnd): Promise<void> {

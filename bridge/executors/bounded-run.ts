@@ -7,6 +7,7 @@ import type { BridgeClock } from '../../src/clock.ts';
 import { CallReport, failedReport } from './call-report.ts';
 import { CALL_GRACE_MS } from '../../schemas/limits.ts';
 import { clip, messageOf } from '../log.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { StopReason, StopSwitch } from './stop-switch.ts';
 
 /** How a call ended, as far as the bridge knows. */
@@ -23,10 +24,14 @@ interface RunLimits {
   readonly clock: BridgeClock;
   readonly timeoutMs: number;
   readonly stop: StopSwitch;
+  readonly redactor: Redactor;
 }
 
 /** Resolves when the run has answered, or when it has timed out or been stopped and did not end within the grace period. */
-export function runBounded(run: () => Promise<unknown>, { clock, timeoutMs, stop }: RunLimits): Promise<CallEnd> {
+export function runBounded(
+  run: () => Promise<unknown>,
+  { clock, timeoutMs, stop, redactor }: RunLimits,
+): Promise<CallEnd> {
   if (stop.why !== null) return Promise.resolve({ durationMs: 0, ...endOf(null, stop.why, timeoutMs) });
   const startedAt = clock.now();
   return new Promise((resolve) => {
@@ -42,7 +47,7 @@ export function runBounded(run: () => Promise<unknown>, { clock, timeoutMs, stop
     stop.onStop(() => {
       cancelGrace = clock.after(CALL_GRACE_MS, () => end(null));
     });
-    void attempt(run).then(end);
+    void attempt(run, redactor).then(end);
   });
 }
 
@@ -52,15 +57,15 @@ interface Attempt {
   readonly fromTool: boolean;
 }
 
-async function attempt(run: () => Promise<unknown>): Promise<Attempt> {
+async function attempt(run: () => Promise<unknown>, redactor: Redactor): Promise<Attempt> {
   try {
     const decoded = decode(CallReport, await run());
-    if (!isLeft(decoded)) return { report: decoded.right, fromTool: true };
+    if (!isLeft(decoded)) return { report: redactor.value(decoded.right), fromTool: true };
     const { path, message } = decoded.left;
     const fault = `the tool's answer is invalid at "${path}": ${message}`;
-    return { report: failedReport('invalid_output', clip(fault)), fromTool: false };
+    return { report: failedReport('invalid_output', clip(redactor.text(fault))), fromTool: false };
   } catch (error) {
-    return { report: failedReport('tool_threw', clip(messageOf(error))), fromTool: false };
+    return { report: failedReport('tool_threw', clip(redactor.text(messageOf(error)))), fromTool: false };
   }
 }
 

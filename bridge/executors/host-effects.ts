@@ -7,6 +7,7 @@ import type { HeldLeases } from '../engine-link/held-leases.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import type { PutBlob } from '../engine-link/text-content.ts';
 import type { Log } from '../log.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { Executors } from './executors.ts';
 import { OPEN_TOOL, openHostSession } from './open-host-session.ts';
 import type { StopSwitch } from './stop-switch.ts';
@@ -18,6 +19,7 @@ interface HostEffectsOptions {
   readonly outbox: Outbox;
   readonly blobs: BlobReader;
   readonly putBlob: PutBlob;
+  readonly redactor: Redactor;
   readonly clock: BridgeClock;
   readonly log: Log;
 }
@@ -29,12 +31,12 @@ export interface HostEffects {
 }
 
 export function newHostEffects(options: HostEffectsOptions): HostEffects {
-  const { executors, leases, outbox, blobs, putBlob, clock, log } = options;
+  const { executors, leases, outbox, blobs, putBlob, clock, log, redactor } = options;
   return {
     async openSession(effect, stop) {
       const executor = executors.find(OPEN_TOOL);
       if (executor === null) return;
-      const event = await openHostSession(effect, { executor, putBlob, clock, stop });
+      const event = await openHostSession(effect, { executor, putBlob, clock, stop, redactor });
       if (staysOwed(stop)) return;
       await outbox.report(effect.session_id, event, effect.effect_id);
       leases.end(effect);
@@ -51,7 +53,7 @@ export function newHostEffects(options: HostEffectsOptions): HostEffects {
         if (!fresh) leases.end(effect);
         return fresh;
       };
-      const event = await undoCall(effect, { restore, blobs, clock, stop, isFresh });
+      const event = await undoCall(effect, { restore, blobs, clock, stop, isFresh, redactor });
       if (staysOwed(stop)) return;
       await outbox.report(effect.session_id, event, effect.effect_id);
       leases.end(effect);

@@ -9,6 +9,7 @@ import { runBounded } from './bounded-run.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import { type Executor, contextOf } from './executors.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from './stop-switch.ts';
 
 /** The tool that opens a session; a bridge without it does not lease the effect. */
@@ -19,6 +20,7 @@ interface OpenOptions {
   readonly putBlob: PutBlob;
   readonly clock: BridgeClock;
   readonly stop: StopSwitch;
+  readonly redactor: Redactor;
 }
 
 type Opened = Extract<Ingress, { readonly kind: 'HostSessionUpdated' }>;
@@ -26,7 +28,7 @@ type Opened = Extract<Ingress, { readonly kind: 'HostSessionUpdated' }>;
 /** Runs the tool and returns the event to report: `ready` with the session's facts, or `error` with the reason. */
 export async function openHostSession(
   effect: EffectOfKind<'host_session.open'>,
-  { executor, putBlob, clock, stop }: OpenOptions,
+  { executor, putBlob, clock, stop, redactor }: OpenOptions,
 ): Promise<Opened> {
   const tool_id = brand<'ToolId'>(OPEN_TOOL);
   const target = {
@@ -37,7 +39,7 @@ export async function openHostSession(
   } as const;
   const timeoutMs = CALL_TIMEOUT_MS_DEFAULT;
   const context = contextOf(stop, { timeoutMs, outputBytesMax: OUTPUT_BYTES_DEFAULT, putBlob });
-  const bounds = { clock, timeoutMs, stop };
+  const bounds = { clock, timeoutMs, stop, redactor };
   const { report } = await runBounded(async () => await executor.run(target, {}, context), bounds);
   const facts = report.host_session ?? {};
   const ready = report.success && (facts.host_session_status ?? 'ready') === 'ready';

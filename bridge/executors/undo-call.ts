@@ -13,6 +13,7 @@ import { eventIdOf } from '../engine-link/event-id.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
 import { type CallReport, failedReport } from './call-report.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { Restore } from './executors.ts';
 
 interface UndoOptions {
@@ -20,6 +21,7 @@ interface UndoOptions {
   readonly blobs: BlobReader;
   readonly clock: BridgeClock;
   readonly stop: StopSwitch;
+  readonly redactor: Redactor;
   /** Whether the lease on the effect cannot have expired yet. */
   readonly isFresh: () => boolean;
 }
@@ -28,7 +30,7 @@ type Undone = Extract<Ingress, { readonly kind: 'UndoSettled' }>;
 
 /** Returns the event to report. Never rejects. */
 export async function undoCall(effect: EffectOfKind<'call.undo'>, options: UndoOptions): Promise<Undone> {
-  const { blobs, restore, clock, stop, isFresh } = options;
+  const { blobs, restore, clock, stop, isFresh, redactor } = options;
   const act = async (): Promise<CallReport> => {
     const files = await fetchFiles(effect.changes, blobs, stop.signal);
     if (isLeft(files)) return files.left;
@@ -36,7 +38,7 @@ export async function undoCall(effect: EffectOfKind<'call.undo'>, options: UndoO
     if (stop.why === null && !isFresh()) stop.stop('lost');
     return stop.why !== null ? failedReport('cancelled', 'the undo was stopped') : restore(files.right);
   };
-  const { report } = await runBounded(act, { clock, timeoutMs: UNDO_TIMEOUT_MS, stop });
+  const { report } = await runBounded(act, { clock, timeoutMs: UNDO_TIMEOUT_MS, stop, redactor });
   const { position, batch_id, call_id } = effect;
   const { success, code = 'undo_failed', text } = report;
   return {

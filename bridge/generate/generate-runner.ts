@@ -19,6 +19,7 @@ import {
   ProviderError,
 } from '../providers/provider.ts';
 import { replyFault } from '../providers/reply-fault.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
@@ -26,6 +27,7 @@ type Generate = EffectOfKind<'llm.generate'>;
 
 interface GenerateRunnerOptions {
   readonly provider: Provider;
+  readonly redactor: Redactor;
   readonly blobs: BlobReader;
   readonly putBlob: PutBlob;
   readonly outbox: Outbox;
@@ -48,12 +50,12 @@ interface Failure {
 }
 
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
-  const { provider, blobs, putBlob, outbox, leases, clock, log } = options;
+  const { provider, blobs, putBlob, outbox, leases, clock, log, redactor } = options;
 
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
     const elapsed = (): number => Math.max(0, Math.round(clock.now() - startedAt));
-    const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error));
+    const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error, redactor));
     // After the lease is lost the answer is not reported; a bridge that stops leaves the generate to the next one.
     if (stop.why !== null) return;
     const failure = 'kind' in event ? await report(effect, event, elapsed()) : event;
@@ -62,17 +64,18 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   }
 
   async function answer(effect: Generate, signal: AbortSignal): Promise<Ingress> {
-    const request = await requestOf(effect, blobs, signal);
+    const request = withoutSecrets(await requestOf(effect, blobs, signal), redactor);
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };
     log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
     return await observed(effect, await provider.generate(request, signal));
   }
 
-  async function observed(effect: Generate, reply: GenerateReply): Promise<Ingress> {
+  async function observed(effect: Generate, received: GenerateReply): Promise<Ingress> {
     const { run_id, turn } = effect;
-    const fault = replyFault(reply);
+    const fault = replyFault(received);
     if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is invalid: ${fault}`);
+    const reply = replyWithout(received, redactor);
     const content = reply.content?.toWellFormed() ?? '';
     return {
       kind: 'ToolCallsObserved',
@@ -130,12 +133,25 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
   };
 }
 
+// A person may have written a secret into the conversation, and a model may repeat one.
+const withoutSecrets = (request: GenerateRequest, redactor: Redactor): GenerateRequest => ({
+  ...request,
+  instructions: request.instructions === null ? null : redactor.text(request.instructions),
+  messages: redactor.value(request.messages),
+});
+
+const replyWithout = ({ content, calls, ...reply }: GenerateReply, redactor: Redactor): GenerateReply => ({
+  ...reply,
+  ...(content === undefined ? {} : { content: redactor.text(content) }),
+  calls: redactor.value(calls),
+});
+
 /** Refusals that the content of the reply causes. */
 const INVALID_REPLY: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
 
 // Fields that cannot be recorded are omitted or clamped: if the engine refused the failure, the run would wait forever.
-function failureOf(error: unknown): Failure {
-  const message = clip(messageOf(error));
+function failureOf(error: unknown, redactor: Redactor): Failure {
+  const message = clip(redactor.text(messageOf(error)));
   if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };
   const { code, retryAfterMs } = error;
   if (!PROVIDER_ERROR_CODES.includes(code)) return { code: 'provider_terminal', message };

@@ -20,7 +20,7 @@ export function fitOutcome(
   const safe: HostOutcome = {
     ...outcome,
     text,
-    ...(outcome.data === undefined ? {} : { data: redactor.object(outcome.data) }),
+    ...(outcome.data === undefined ? {} : { data: redactor.value(outcome.data) }),
     ...(outcome.changes === undefined ? {} : { changes: fitChanges(outcome.changes, redactor) }),
   };
   const bytes = Buffer.from(text, 'utf8');

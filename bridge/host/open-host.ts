@@ -12,7 +12,7 @@ import { createHostSessions } from './host-session.ts';
 import { HOST_TOOLS } from './host-tools.ts';
 import { type HostOutcome, ToolFault, failed } from './outcome.ts';
 import { recoverPatches } from './patch/recover-patches.ts';
-import { createRedactor } from './redact.ts';
+import { createRedactor } from '../secrets/redactor.ts';
 import { openScratch } from './scratch.ts';
 import { findRipgrep } from './search/ripgrep.ts';
 import type { HostCallContext, HostParts, HostTool } from './tool.ts';
@@ -50,7 +50,7 @@ export interface HostOptions {
   readonly runsCommands?: boolean;
   /** Unix time in milliseconds. */
   readonly now: () => number;
-  /** Values that must not leave the host; outputs have `‹secret›` in their place. */
+  /** Values that must not leave the host; outputs have `‹secret›` in place of each that has at least 16 characters. */
   readonly secrets?: readonly string[];
   /** The host's own directory, outside the workspace. Give the same one again to finish patches after a crash. */
   readonly tempDir?: string;

@@ -4,7 +4,7 @@ import type { RunningCommands } from './exec/running-commands.ts';
 import type { Sandbox } from './exec/sandbox.ts';
 import type { GitGuard } from './git/git-guard.ts';
 import type { HostOutcome } from './outcome.ts';
-import type { Redactor } from './redact.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import type { Scratch } from './scratch.ts';
 import type { HostSessions } from './host-session.ts';
 import type { Workspace } from './workspace/workspace.ts';

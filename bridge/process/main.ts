@@ -15,22 +15,35 @@ import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';
 import { reasonOf, whatFailed } from '../../src/files/file-failure.ts';
+import { secretVariables } from '../../src/files/secret-variables.ts';
 import { runBridge } from '../loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
 import { openAiCompatible } from '../providers/openai-compatible.ts';
 import type { Provider } from '../providers/provider.ts';
 import { recordedProvider } from '../providers/recorded.ts';
+import { type KnownSecret, secretsOfUrl, shortSecretNotes } from '../secrets/known-secrets.ts';
+import { createRedactor } from '../secrets/redactor.ts';
 
 type Secrets = Readonly<Record<string, string>>;
+
+/** Replaces what is known so far in everything that this process prints. */
+let redactor = createRedactor([]);
 
 async function main(): Promise<void> {
   const inherited = inheritedDescriptors();
   const options = readOptions(process.argv.slice(2), process.env);
   const secrets = await readSecrets(options);
+  const known = [...knownSecrets(secrets), ...secretsOfUrl(options.baseUrl, '--base-url')];
+  redactor = createRedactor(known.map(({ value }) => value));
   const stop = new AbortController();
   abortOnExit(stop, options);
   const provider = await openProvider(options, secrets);
   const token = await orMisuse(options.tokenFile, readToken(options.tokenFile));
+  known.push({ source: `the token in ${options.tokenFile}`, value: token });
+  const values = known.map(({ value }) => value);
+  redactor = createRedactor(values);
+  const notes = shortSecretNotes(known);
+  for (const note of notes) complain(note);
   // Only now: a file named on the command line may be one of them (/dev/fd/63).
   closeDescriptors(inherited);
   const owner = options.owner ?? brand<'OwnerId'>(`bridge-${process.pid}-${randomUUID().slice(0, 8)}`);
@@ -42,14 +55,14 @@ async function main(): Promise<void> {
     workspaceName: options.workspaceName,
     sandbox: options.sandbox,
     now: () => systemClock.now(),
-    secrets: [token, ...Object.values(secrets)],
+    secrets: values,
     runsCommands: !options.undoOnly,
   });
   const client = connect(options.url, token);
-  // Said on standard error too: standard output is for programs.
-  if (host.commandsShareUser) process.stderr.write(`bridge: sandbox ${host.sandboxNote}\n`);
+  if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
-  print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid });
+  const told = notes.length === 0 ? {} : { notes };
+  print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   try {
     await runBridge({
@@ -60,6 +73,7 @@ async function main(): Promise<void> {
       clock: systemClock,
       random: Math.random,
       log: print,
+      secrets: values,
       signal: stop.signal,
       ...settingsOf(options, owner),
     });
@@ -89,15 +103,17 @@ async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<Br
 }
 
 /**
- * Reads the secrets from standard input or the environment. A key in the environment is removed, so that no child inherits
- * it; /proc/<pid>/environ still shows it to other processes of the user, which `--secrets-stdin` avoids.
+ * Reads the secrets from the environment and standard input. Those in the environment are removed, so that no child inherits
+ * them; /proc/<pid>/environ still shows them to other processes of the user, which `--secrets-stdin` avoids.
  */
 async function readSecrets({ secretsStdin }: MainOptions): Promise<Secrets> {
-  const key = process.env['OPENAI_API_KEY'];
-  delete process.env['OPENAI_API_KEY'];
-  if (secretsStdin) return parseSecrets(await readFirstLine(process.stdin));
-  return key === undefined || key === '' ? {} : { OPENAI_API_KEY: key };
+  const variables = secretVariables(process.env);
+  for (const name of Object.keys(variables)) delete process.env[name];
+  return secretsStdin ? { ...variables, ...parseSecrets(await readFirstLine(process.stdin)) } : variables;
 }
+
+const knownSecrets = (secrets: Secrets): KnownSecret[] =>
+  Object.entries(secrets).map(([source, value]) => ({ source, value }));
 
 function abortOnExit(stop: AbortController, { exitWithParent }: MainOptions): void {
   const abort = (): void => stop.abort();
@@ -142,7 +158,12 @@ const orMisuse = <T>(path: string, reading: Promise<T>): Promise<T> =>
   });
 
 function print(line: object): void {
-  process.stdout.write(`${JSON.stringify({ at_ms: systemClock.now(), ...line })}\n`);
+  process.stdout.write(`${redactor.text(JSON.stringify({ at_ms: systemClock.now(), ...line }))}\n`);
+}
+
+/** For people; standard output is for programs. */
+function complain(text: string): void {
+  process.stderr.write(`bridge: ${redactor.text(text)}\n`);
 }
 
 // Exits explicitly, because calls that ignore their signal would keep the process alive.
@@ -153,6 +174,6 @@ try {
   const misuse = error instanceof Misuse;
   const message = whatFailed(error);
   print({ event: 'failed', message, ...(error instanceof SandboxRefused ? { code: 'sandbox_refused' } : {}) });
-  process.stderr.write(`bridge: ${message}\n${misuse ? `\n${USAGE}` : ''}`);
+  complain(misuse ? `${message}\n\n${USAGE.trimEnd()}` : message);
   process.exit(misuse ? 2 : 1);
 }

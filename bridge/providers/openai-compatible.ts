@@ -14,6 +14,7 @@ import { isHttpUrl } from '../../src/client/http-url.ts';
 import { errorOfBody, refusesToStream } from './openai-error.ts';
 import { type ReplyAssembler, newReplyAssembler } from './openai-reply.ts';
 import { chatRequest } from './openai-request.ts';
+import { type Redactor, createRedactor } from '../secrets/redactor.ts';
 import { type GenerateReply, type GenerateRequest, type Provider, ProviderError } from './provider.ts';
 
 export interface OpenAiOptions {
@@ -48,6 +49,7 @@ export function openAiCompatible(options: OpenAiOptions): Provider {
   if (!isHttpUrl(options.baseUrl)) {
     throw new TypeError('baseUrl must be an http or https URL such as https://api.openai.com/v1');
   }
+  const keys = createRedactor(options.apiKey === undefined ? [] : [options.apiKey]);
   return {
     async generate(request, signal) {
       if (modelOf(options, request) === null) throw new ProviderError('provider_terminal', NO_MODEL);
@@ -57,7 +59,7 @@ export function openAiCompatible(options: OpenAiOptions): Provider {
       }
       if (!(answer instanceof AttemptFailed)) return answer;
       if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
-      throw withoutKey(answer.fault, options.apiKey);
+      throw withoutKey(answer.fault, keys);
     },
   };
 }
@@ -230,7 +232,5 @@ function networkMessage(error: unknown, answered: boolean): string {
 }
 
 /** A fault that may be recorded: without the key. The message is clipped after that, so that no part of the key remains. */
-function withoutKey({ code, message, retryAfterMs }: ProviderError, apiKey: string | undefined): ProviderError {
-  const safe = apiKey === undefined || apiKey === '' ? message : message.replaceAll(apiKey, '‹key›');
-  return new ProviderError(code, clip(safe), retryAfterMs);
-}
+const withoutKey = ({ code, message, retryAfterMs }: ProviderError, keys: Redactor): ProviderError =>
+  new ProviderError(code, clip(keys.text(message)), retryAfterMs);

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { isSecretName, secretVariables } from '../files/secret-variables.ts';
 import { CommandFailure } from './output.ts';
 import { visible } from './preview/visible.ts';
 
@@ -26,7 +27,7 @@ export interface BridgeArguments {
   readonly protect: readonly string[];
   /** Further arguments of the bridge. */
   readonly args: readonly string[];
-  /** Secrets, passed on standard input so that no environment holds them. */
+  /** Further secrets than those of the environment; all are passed on standard input, so that no environment holds them. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
@@ -46,19 +47,34 @@ export async function startBridgeProcess(
   const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
   const kept = protect.flatMap((path) => ['--protect', path]);
   const argv = [BRIDGE, ...fixed, ...own, ...kept, ...args];
-  const options = { env: withoutSecrets(), onLine, stdin: `${JSON.stringify(secrets)}\n` };
+  const options = {
+    env: withoutSecrets(),
+    onLine,
+    stdin: `${JSON.stringify({ ...secretVariables(process.env), ...secrets })}\n`,
+  };
   const bridge = await start(argv, options).catch((error: unknown) => {
     // The message of a disk or file error does not say which process it stopped.
     throw error instanceof CommandFailure
       ? new CommandFailure(error.code, `the bridge cannot start: ${error.message}`)
       : error;
   });
-  const { shares_user, sandbox_note } = bridge.ready;
+  const { shares_user, sandbox_note, notes } = bridge.ready;
   if (shares_user === true && !args.includes('--undo-only')) {
     process.stderr.write(`refold: sandbox ${visible(String(sandbox_note))}\n`);
   }
+  tellNotes(notes);
   return bridge;
 }
+
+/** What the bridge found at its start, such as a secret that is too short to be replaced. Each is told once. */
+function tellNotes(notes: unknown): void {
+  for (const note of Array.isArray(notes) ? notes.map(String) : []) {
+    if (!toldNotes.has(note)) process.stderr.write(`refold: ${visible(note)}\n`);
+    toldNotes.add(note);
+  }
+}
+
+const toldNotes = new Set<string>();
 
 interface StartOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -112,10 +128,8 @@ const parseLine = (line: string): Readonly<Record<string, unknown>> => {
   }
 };
 
-const SECRET = /(_API_KEY|_SECRET|_TOKEN|_PASSWORD|_CREDENTIAL)$/;
-
 const withoutSecrets = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRET.test(name)));
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSecretName(name)));
 
 /** Runs `refold` in a fresh process and returns its exit code; `onStdout` gets what it prints. */
 export function runFresh(args: readonly string[], onStdout: (text: string) => void): Promise<number> {

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { StreamEvent } from '../../schemas/record.ts';
 import { type EngineClient, connect } from '../../src/client/index.ts';
+import { readToken, tokenFile } from '../../src/client/token-file.ts';
 import { replay } from '../../src/core/index.ts';
 import { until } from '../support/host/condition.ts';
 import { must } from '../../src/client/must.ts';
@@ -76,7 +77,7 @@ async function startSystem(): Promise<System> {
     { content: 'done' },
   ]);
   const engine = await startEngine(dataDir);
-  const token = (await readFile(join(dataDir, 'token'), 'utf8')).trim();
+  const token = await readToken(tokenFile(dataDir, 'operator'));
   const client = connect(String(engine.ready['url']), token);
   clients.push(client);
   const { session_id: id } = await must(

@@ -80,12 +80,12 @@ test('a live model works in a workspace until the run ends, and receives every r
     '--model',
     'played',
   ];
-  const { code, stdout, stderr } = await refoldProcess(args, { OPENAI_API_KEY: 'sk-canary-31415' });
+  const { code, stdout, stderr } = await refoldProcess(args, { OPENAI_API_KEY: 'sk-canary-31415926535' });
   expect(stderr).toBe('');
   expect(stdout).toContain('run-1 completed');
   expect(code).toBe(0);
   expect(await readFile(join(workspace, 'b.txt'), 'utf8')).toBe('copied\n');
-  expect(asked.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer sk-canary-31415'));
+  expect(asked.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer sk-canary-31415926535'));
   expect(asked[0]?.body.model).toBe('played');
   expect(asked[0]?.body.tools.map((tool) => tool.function.name)).toContain('apply_patch');
   const results = asked[2]?.body.messages.filter((message) => message.role === 'tool');

@@ -59,6 +59,27 @@ describe('the planner agrees with the reference', () => {
     );
   });
 
+  test('on every batch of at most six calls of five kinds', () => {
+    const kinds = [
+      ['read', { path: 'a' }],
+      ['read', { path: 'a/b' }],
+      ['write', { path: 'a' }],
+      ['write', { path: 'a/b' }],
+      ['barrier', {}],
+    ] as const;
+    const longest = roundsOf(4, 6);
+    const grow = (batch: readonly ReturnType<typeof call>[]): number => {
+      const plan = inShort(planBatch(TOOLS, batch));
+      const reference = referencePlan(TOOLS, batch);
+      if (JSON.stringify(plan) !== JSON.stringify(reference))
+        expect({ batch, plan }).toStrictEqual({ batch, plan: reference });
+      if (batch.length >= longest) return 1;
+      const longer = kinds.map(([name, args]) => grow([...batch, call(`c${batch.length}`, name, args)]));
+      return longer.reduce((sum, count) => sum + count, 1);
+    };
+    expect(grow([])).toBe((5 ** (longest + 1) - 1) / 4);
+  });
+
   test('on claims as an event may carry them: in any order, repeated, read and write at one key', () => {
     const claim: fc.Arbitrary<Claim> = fc.record({
       key: fc.constantFrom('k', 'k/a', 'k/a/b', 'k/c', 'm', 'm/a'),

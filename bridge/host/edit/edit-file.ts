@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalFlag, requiredText } from '../arguments.ts';
 import { refuseWrites } from '../git/refuse-git.ts';
 import { type HostOutcome, ToolFault, withFaultCodes, succeeded } from '../outcome.ts';
+import { adviceOnMark, refuseNewMarks } from '../secret-mark.ts';
 import type { HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
 import type { WorkspacePath } from '../workspace/path-name.ts';
@@ -35,8 +36,9 @@ export function editFileTool(args: JsonObject, { workspace }: HostParts): HostOu
       'invalid_utf8',
       `${path.shown} is not UTF-8 text, so it cannot be edited; change it with a command`,
     );
-  const edited = requireEdited(editText(text, { oldText, newText, all }), path);
+  const edited = requireEdited(editText(text, { oldText, newText, all }), path, oldText);
   const after = Buffer.from(edited.text, 'utf8');
+  refuseNewMarks(after, () => bytes, path.shown);
   const before = preimageOf(workspace, path, bytes);
   withParent(workspace, path, (directory, name) => {
     const previous = findReplaceable(directory, name);
@@ -52,12 +54,12 @@ export function editFileTool(args: JsonObject, { workspace }: HostParts): HostOu
   };
 }
 
-function requireEdited(edited: Edited, path: WorkspacePath): Extract<Edited, { kind: 'edited' }> {
+function requireEdited(edited: Edited, path: WorkspacePath, oldText: string): Extract<Edited, { kind: 'edited' }> {
   if (edited.kind === 'edited') return edited;
   if (edited.kind === 'not_found') {
     throw new ToolFault(
       'edit_target_not_found',
-      `old_string does not occur in ${path.shown}; read the file and copy the passage from it`,
+      `old_string does not occur in ${path.shown}; read the file and copy the passage from it${adviceOnMark(oldText)}`,
       { data: { path: path.shown, replacements: 0 } },
     );
   }

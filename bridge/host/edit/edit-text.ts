@@ -76,7 +76,7 @@ function findFuzzy(text: string, { oldText, newText }: Edit): readonly Passage[]
   const keepsLead = newText.startsWith(lead);
   const keepsTrail = newText.length >= lead.length + trail.length && newText.endsWith(trail);
   const replacement = newText.slice(keepsLead ? lead.length : 0, newText.length - (keepsTrail ? trail.length : 0));
-  if (!foldedOnly(text).includes(core)) return [];
+  if (positions(foldedOnly(text), core).next().done === true) return [];
   const view = foldText(text);
   const isOuter = (at: number): boolean => at < 0 || at >= view.text.length || view.text[at] === ' ';
   const passages: Passage[] = [];
@@ -129,7 +129,7 @@ function viewOf(text: string): { readonly text: string; offset(at: number): numb
 
 function occurrences(text: string, wanted: string): readonly number[] {
   const found: number[] = [];
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) {
+  for (const at of positions(text, wanted)) {
     if (found.length === EDIT_MATCHES_MAX) {
       throw new ToolFault(
         'too_many_matches',
@@ -140,6 +140,35 @@ function occurrences(text: string, wanted: string): readonly number[] {
   }
   return found;
 }
+
+/**
+ * `indexOf` compares a long passage again at every offset where the text repeats itself: 16 MB of one letter would take
+ * hours. A long passage is therefore searched in one pass (Knuth-Morris-Pratt).
+ */
+function* positions(text: string, wanted: string): Generator<number> {
+  if (wanted.length <= SHORT_CHARS) {
+    for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) yield at;
+    return;
+  }
+  // shorter[at]: the length of the longest proper prefix of wanted[0..at] that is also its suffix.
+  const shorter = new Uint32Array(wanted.length);
+  const extended = (before: number, unit: number): number => {
+    let matched = before;
+    while (matched > 0 && wanted.charCodeAt(matched) !== unit) matched = numberAt(shorter, matched - 1);
+    return wanted.charCodeAt(matched) === unit ? matched + 1 : 0;
+  };
+  for (let at = 1; at < wanted.length; at += 1)
+    shorter[at] = extended(numberAt(shorter, at - 1), wanted.charCodeAt(at));
+  let matched = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    matched = extended(matched, text.charCodeAt(at));
+    if (matched < wanted.length) continue;
+    yield at + 1 - matched;
+    matched = numberAt(shorter, matched - 1);
+  }
+}
+
+const SHORT_CHARS = 32;
 
 function refuseGrowth(text: string, passages: readonly Passage[]): void {
   const length = passages.reduce((sum, { replacement }) => sum + replacement.length, text.length);

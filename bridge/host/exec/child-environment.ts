@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { invalidArgument } from '../arguments.ts';
 import { ENV_BYTES_MAX, ENV_MAX } from '../../../schemas/limits.ts';
+import { isSecretName } from '../../../src/files/secret-variables.ts';
 import { programDirectories } from './find-program.ts';
 
 export interface ChildEnvironment {
@@ -56,5 +57,3 @@ const LOADER_NAMES: ReadonlySet<string> = new Set([
   'RUBYOPT',
   'JAVA_TOOL_OPTIONS',
 ]);
-
-const isSecretName = (name: string): boolean => /_(API_KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)$/i.test(name);

@@ -11,6 +11,7 @@ import {
 } from '../../../schemas/limits.ts';
 import type { GitEntry } from '../git/git-entries.ts';
 import { type HostOutcome, ToolFault } from '../outcome.ts';
+import { refuseMarksInCommand } from '../secret-mark.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, showPath } from '../workspace/path-name.ts';
@@ -67,12 +68,14 @@ function readCall(args: JsonObject, { workspace }: HostParts, context: HostCallC
     throw invalidArgument('argv', `at most ${ARGV_MAX} strings without NUL, of ${ARGV_BYTES_MAX} bytes in all`);
   }
   const added = optionalObject(args, 'env') ?? {};
+  const stdin = optionalText(args, 'stdin');
+  refuseMarksInCommand([...argv, stdin ?? '', JSON.stringify(added)]);
   const limitMs = Math.min(Math.max(1, Math.floor(context.timeoutMs)), EXEC_TIMEOUT_MS_MAX);
   const call: ExecCall = {
     argv,
     cwd: workspace.parse(optionalText(args, 'cwd') ?? '.'),
     environment: childEnvironment(added),
-    stdin: optionalText(args, 'stdin'),
+    stdin,
     timeoutMs: optionalCount(args, 'timeout_ms', 1, limitMs) ?? limitMs,
   };
   // Checked before anything starts: a sandbox would only report that its innermost program failed to run.

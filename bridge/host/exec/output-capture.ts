@@ -2,7 +2,7 @@
 // always read to its end, so that the limits never block the command on a full pipe.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { HEAD_BYTES, PROGRESS_BYTES_MAX, SPILL_BYTES_MAX, TAIL_BYTES } from '../../../schemas/limits.ts';
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../../secrets/redactor.ts';
 import { readRange } from '../workspace/workspace.ts';
 
 export interface Capture {

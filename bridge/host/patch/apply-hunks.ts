@@ -4,6 +4,8 @@
 import { foldLine } from '../edit/folded-text.ts';
 import { type Line, joinLines, prevailingEnd, splitLines } from '../edit/lines.ts';
 import { ToolFault } from '../outcome.ts';
+import { type PatchWork, newPatchWork } from './patch-work.ts';
+import { adviceOnMark } from '../secret-mark.ts';
 import type { Hunk } from './parse-patch.ts';
 
 /** The changes of the hunks placed so far. Lines count from 0; the key of `added` is the line that follows the gap. */
@@ -17,6 +19,7 @@ interface Changes {
 
 /** The lines of the file, exact and folded, indexed for the search. */
 interface Original {
+  readonly work: PatchWork;
   readonly exact: LineIndex;
   readonly folded: () => LineIndex;
 }
@@ -26,12 +29,14 @@ interface LineIndex {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-export function applyHunks(whole: string, hunks: readonly Hunk[], shown: string): string {
+/** Throws a `ToolFault` when a hunk does not fit, or when `work` is used up. */
+export function applyHunks(whole: string, hunks: readonly Hunk[], shown: string, work = newPatchWork()): string {
   // A byte order mark belongs to the file, not to its first line: patches show the line without it.
   const mark = whole.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   const text = whole.slice(mark.length);
+  work.read(text, shown);
   const lines = splitLines(text);
-  const original = readOriginal(lines);
+  const original = readOriginal(lines, work);
   const end = prevailingEnd(text) ?? '\n';
   const changes: Changes = { deleted: new Set(), added: new Map(), matchEnd: 0, changeEnd: 0 };
   for (const hunk of hunks) place(hunk, locate(original, hunk, changes, shown), changes, end);
@@ -41,9 +46,10 @@ export function applyHunks(whole: string, hunks: readonly Hunk[], shown: string)
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-function readOriginal(lines: readonly Line[]): Original {
+function readOriginal(lines: readonly Line[], work: PatchWork): Original {
   let folded: LineIndex | undefined;
   return {
+    work,
     exact: indexLines(lines.map((line) => line.text)),
     folded: () => (folded ??= indexLines(lines.map((line) => foldLine(line.text)))),
   };
@@ -67,7 +73,7 @@ function locate(original: Original, hunk: Hunk, changes: Changes, shown: string)
   const old = hunk.lines.filter(({ kind }) => kind !== 'add').map(({ text }) => text);
   const anchor = anchorOf(original, hunk, changes.changeEnd);
   if (old.length === 0) return locateInsertion(original, hunk, { anchor, matchEnd: changes.matchEnd }, shown);
-  const exact = findLines(original.exact, old, changes.deleted);
+  const exact = findLines(original.exact, old, changes.deleted, original.work);
   const last = original.exact.lines.length - old.length;
   if (hunk.atEnd && exact.includes(last)) return last;
   const from = anchor === null ? [changes.matchEnd, changes.changeEnd, 0] : [anchor, 0];
@@ -77,14 +83,14 @@ function locate(original: Original, hunk: Hunk, changes: Changes, shown: string)
     if (hunk.hints.length === 0 || anchor !== null || exact.length === 1) return found;
     throw ambiguous(hunk, exact, shown);
   }
-  const fuzzy = findLines(original.folded(), old.map(foldLine), changes.deleted);
+  const fuzzy = findLines(original.folded(), old.map(foldLine), changes.deleted, original.work);
   const hinted = anchor === null ? undefined : firstFrom(fuzzy, [anchor]);
   if (hinted !== undefined) return hinted;
   if (fuzzy.length === 1 && fuzzy[0] !== undefined) return fuzzy[0];
   if (fuzzy.length > 1) throw ambiguous(hunk, fuzzy, shown);
   throw rejected(
     hunk,
-    `failed to match hunk: the file does not contain its context and '-' lines, which start with ${quote(old[0])}`,
+    `failed to match hunk: the file does not contain its context and '-' lines, which start with ${quote(old[0])}${adviceOnMark(old.join('\n'))}`,
     shown,
   );
 }
@@ -103,9 +109,15 @@ function locateInsertion(
 }
 
 /** Every line at which the `wanted` lines occur and no hunk has deleted one of them. */
-function findLines(index: LineIndex, wanted: readonly string[], deleted: Set<number>): readonly number[] {
+function findLines(
+  index: LineIndex,
+  wanted: readonly string[],
+  deleted: Set<number>,
+  work: PatchWork,
+): readonly number[] {
   const { lines, places } = index;
   const starts = places.get(wanted[0] as string) ?? [];
+  work.compare(Math.min(starts.length * wanted.length, lines.length) + wanted.length);
   if (starts.length * wanted.length > lines.length) return findRepeated(index, wanted, deleted);
   return starts.filter((start) =>
     wanted.every((line, offset) => lines[start + offset] === line && !deleted.has(start + offset)),
@@ -191,7 +203,7 @@ function anchorOf(original: Original, hunk: Hunk, cursor: number): number | null
   return at;
 }
 
-function findHint({ exact, folded }: Original, hint: string, from: number): number | null {
+function findHint({ exact, folded, work }: Original, hint: string, from: number): number | null {
   const fuzzy = foldLine(hint);
   const tests: readonly ((index: number) => boolean)[] = [
     (index) => exact.lines[index]?.trim() === hint,
@@ -199,6 +211,7 @@ function findHint({ exact, folded }: Original, hint: string, from: number): numb
     (index) => folded().lines[index]?.includes(fuzzy) === true,
   ];
   for (const test of tests) {
+    work.compare(exact.lines.length - from);
     for (let index = from; index < exact.lines.length; index += 1) if (test(index)) return index;
   }
   return null;

@@ -10,7 +10,7 @@
 //
 // A carriage return at the end of a patch line is part of the patch's line ends, never of the text: each file keeps its
 // own line ends.
-import { PATCH_HUNKS_MAX, PATCH_OPERATIONS_MAX } from '../../../schemas/limits.ts';
+import { PATCH_CHARS_MAX, PATCH_HUNKS_MAX, PATCH_OPERATIONS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 
 export type HunkLineKind = 'context' | 'delete' | 'add';
@@ -36,6 +36,10 @@ export type PatchOperation =
   | { readonly kind: 'update'; readonly path: string; readonly moveTo: string | null; readonly hunks: readonly Hunk[] };
 
 export function parsePatch(text: string): readonly PatchOperation[] {
+  if (text.length > PATCH_CHARS_MAX) {
+    const sizes = `the patch has ${text.length} characters; the maximum is ${PATCH_CHARS_MAX}`;
+    throw new ToolFault('patch_parse_error', `${sizes}. Nothing was written; send several smaller patches`);
+  }
   const reader = openReader(text);
   const operations: PatchOperation[] = [];
   while (!reader.done()) {

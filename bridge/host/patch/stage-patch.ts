@@ -1,14 +1,16 @@
 // Turns the operations of a patch into file changes, in memory. Each operation sees the results of the earlier ones. The
 // first fault refuses the whole patch, before anything is written.
-import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
+import { PATCH_FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { refuseWrites } from '../git/refuse-git.ts';
 import { ToolFault, withFaultCodes } from '../outcome.ts';
+import { refuseNewMarks } from '../secret-mark.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';
 import { type Attributes, attributesOf, findReplaceable } from '../workspace/replace-file.ts';
 import { type Workspace, decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
 import { applyHunks } from './apply-hunks.ts';
 import type { PatchOperation } from './parse-patch.ts';
+import { type PatchWork, newPatchWork } from './patch-work.ts';
 
 /** A file's bytes before and after the patch; null where there is no file. */
 export interface StagedChange {
@@ -27,15 +29,17 @@ export interface StagedPatch {
 
 export function stagePatch(workspace: Workspace, operations: readonly PatchOperation[]): StagedPatch {
   const files = new Map<string, StagedChange>();
+  const work = newPatchWork();
   const counts = { add: 0, update: 0, delete: 0, move: 0 };
-  const look = (path: WorkspacePath): StagedChange => files.get(path.names.join('/')) ?? readChange(workspace, path);
+  const look = (path: WorkspacePath): StagedChange =>
+    files.get(path.names.join('/')) ?? readChange(workspace, path, work);
   const put = (change: StagedChange): void => void files.set(change.path.names.join('/'), change);
 
   for (const operation of operations) {
     const path = writablePath(workspace, operation.path);
     counts[operation.kind] += 1;
     if (operation.kind === 'update' && operation.moveTo !== null) counts.move += 1;
-    stageOperation(operation, path, { look, put, parse: (raw) => writablePath(workspace, raw) });
+    stageOperation(operation, path, { work, look, put, parse: (raw) => writablePath(workspace, raw) });
   }
   const changes = [...files.values()].filter(({ before, after }) => !sameBytes(before, after));
   changes.sort((a, b) => (a.path.names.join('/') < b.path.names.join('/') ? -1 : 1));
@@ -49,6 +53,7 @@ export function stagePatch(workspace: Workspace, operations: readonly PatchOpera
 }
 
 interface Stage {
+  readonly work: PatchWork;
   look(path: WorkspacePath): StagedChange;
   put(change: StagedChange): void;
   parse(raw: string): WorkspacePath;
@@ -60,7 +65,7 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
     case 'add':
       if (change.after !== null)
         throw refused('add_target_exists', `${path.shown} already exists; use '*** Update File: ' instead`);
-      stage.put({ ...change, after: Buffer.from(operation.lines.join('\n'), 'utf8') });
+      stage.put({ ...change, after: addedBytes(operation.lines, path) });
       return;
     case 'delete':
       if (change.after === null)
@@ -68,7 +73,7 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
       stage.put({ ...change, after: null });
       return;
     case 'update': {
-      const after = updatedBytes(operation, change);
+      const after = updatedBytes(operation, change, stage.work);
       if (operation.moveTo === null) {
         stage.put({ ...change, after });
         return;
@@ -78,15 +83,26 @@ function stageOperation(operation: PatchOperation, path: WorkspacePath, stage: S
   }
 }
 
-function updatedBytes(operation: Extract<PatchOperation, { kind: 'update' }>, change: StagedChange): Buffer {
+function addedBytes(lines: readonly string[], path: WorkspacePath): Buffer {
+  const bytes = Buffer.from(lines.join('\n'), 'utf8');
+  refuseNewMarks(bytes, () => null, path.shown);
+  return bytes;
+}
+
+function updatedBytes(
+  operation: Extract<PatchOperation, { kind: 'update' }>,
+  change: StagedChange,
+  work: PatchWork,
+): Buffer {
   const shown = change.path.shown;
   if (change.after === null)
     throw refused('update_target_not_found', `${shown} does not exist; use '*** Add File: ' instead`);
   const text = decodeUtf8(change.after);
   if (text === null) throw refused('update_target_non_utf8', `${shown} is not UTF-8 text, so it cannot be patched`);
-  const after = Buffer.from(applyHunks(text, operation.hunks, shown), 'utf8');
-  if (after.length > FILE_BYTES_MAX)
-    throw refused('file_too_large', `${shown} would have more than ${FILE_BYTES_MAX} bytes; keep files smaller`);
+  const after = Buffer.from(applyHunks(text, operation.hunks, shown, work), 'utf8');
+  refuseNewMarks(after, () => change.after, shown);
+  if (after.length > PATCH_FILE_BYTES_MAX)
+    throw refused('file_too_large', `${shown} would have more than ${PATCH_FILE_BYTES_MAX} bytes; keep files smaller`);
   return after;
 }
 
@@ -110,10 +126,15 @@ function writablePath(workspace: Workspace, raw: string): WorkspacePath {
 
 const readCodes = { forbidden: 'path_forbidden', not_directory: 'invalid_path', is_directory: 'invalid_path' };
 
-function readChange(workspace: Workspace, path: WorkspacePath): StagedChange {
+function readChange(workspace: Workspace, path: WorkspacePath, work: PatchWork): StagedChange {
   return withFaultCodes(readCodes, () => {
     const stats = findEntry(workspace, path);
     if (stats === null) return { path, before: null, after: null, attributes: null };
+    if (stats.size > PATCH_FILE_BYTES_MAX) {
+      const sizes = `${path.shown} has ${stats.size} bytes; a patch changes files of at most ${PATCH_FILE_BYTES_MAX}`;
+      throw refused('file_too_large', `${sizes}; change it with edit_file, or with a command`);
+    }
+    work.load(stats.size, path.shown);
     const { bytes, stats: opened } = readWhole(workspace, path);
     return { path, before: bytes, after: bytes, attributes: attributesOf(opened) };
   });

@@ -48,21 +48,24 @@ export async function grepTool(args: JsonObject, host: HostParts, call: HostCall
   };
   if (query.pattern === '') throw new ToolFault('invalid_regex', 'the pattern is empty; give a regular expression');
   const prefilter = { ripgrep: host.ripgrep, filesMin: PREFILTER_FILES_MIN };
-  return await withDeadline(call, (signal) => searchWorkspace(host.workspace, query, prefilter, signal));
+  return await withDeadline(call, (signal) => searchWorkspace(host, query, prefilter, signal));
 }
+
+export type Searched = Pick<HostParts, 'workspace' | 'redactor'>;
 
 /** The search itself; `prefilter` changes only how long it takes. */
 export async function searchWorkspace(
-  workspace: Workspace,
+  place: Searched,
   query: GrepQuery,
   prefilter: Prefilter,
   signal: AbortSignal,
 ): Promise<HostOutcome> {
+  const { workspace } = place;
   const matcher = openMatcher(query.pattern, query.ignoreCase, signal);
   try {
     const tree = await listSearched(workspace, query, signal);
     const files = await prefilterFiles(workspace, tree.files, { query, prefilter }, signal);
-    const { count, lines } = await matchFiles(workspace, files, { query, matcher }, signal);
+    const { count, lines } = await matchFiles(place, files, { query, matcher }, signal);
     const truncated = lines.length < count || tree.truncated;
     const data = { match_count: count, shown: lines.length, truncated };
     if (count === 0) return succeeded(`No matches found${truncationNote(tree)}`, data);
@@ -126,7 +129,7 @@ interface Matched {
 }
 
 async function matchFiles(
-  workspace: Workspace,
+  place: Searched,
   files: Tree['files'],
   { query, matcher }: { readonly query: GrepQuery; readonly matcher: LineMatcher },
   signal: AbortSignal,
@@ -134,7 +137,7 @@ async function matchFiles(
   const lines: string[] = [];
   let count = 0;
   for (let at = 0; at < files.length;) {
-    const batch = readBatch(workspace, files, at);
+    const batch = readBatch(place, files, at);
     at = batch.next;
     const found = await matcher.match(batch.texts, query.max - lines.length);
     // A literal is matched without waiting, so without this pause no other call and no abort would run until the end.
@@ -156,7 +159,7 @@ interface Batch {
   readonly next: number;
 }
 
-function readBatch(workspace: Workspace, files: Tree['files'], start: number): Batch {
+function readBatch(place: Searched, files: Tree['files'], start: number): Batch {
   const texts: string[] = [];
   const paths: (readonly string[])[] = [];
   let bytes = 0;
@@ -164,7 +167,7 @@ function readBatch(workspace: Workspace, files: Tree['files'], start: number): B
   while (next < files.length && next - start < GREP_BATCH_FILES && bytes < GREP_BATCH_BYTES) {
     const names = files[next] as readonly string[];
     next += 1;
-    const text = readSearched(workspace, names);
+    const text = readSearched(place, names);
     if (text === null) continue;
     texts.push(text);
     paths.push(names);
@@ -173,14 +176,15 @@ function readBatch(workspace: Workspace, files: Tree['files'], start: number): B
   return { texts, paths, next };
 }
 
-function readSearched(workspace: Workspace, names: readonly string[]): string | null {
+function readSearched({ workspace, redactor }: Searched, names: readonly string[]): string | null {
   try {
     return withFile(workspace, pathOf(names), ({ fd, stats }) => {
       if (stats.size > FILE_BYTES_MAX) return null;
       const bytes = readRange(fd, 0, stats.size);
       if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0)) return null;
       // Bytes that are not UTF-8 become replacement characters, so that the rest of the file can still match.
-      return bytes.toString('utf8');
+      // Before the search: a line may be cut in a secret, and no pattern may find out what it is.
+      return redactor.window(bytes, 0, bytes.length).toString('utf8');
     });
   } catch (error) {
     if (error instanceof ToolFault) return null;

@@ -30,8 +30,13 @@ export const literalOf = (pattern: string, ignoreCase: boolean): string | null =
 export function openMatcher(pattern: string, ignoreCase: boolean, signal: AbortSignal): LineMatcher {
   const literal = literalOf(pattern, ignoreCase);
   const expression = compile(pattern, ignoreCase);
-  return literal === null ? threadMatcher(expression, signal) : literalMatcher(literal);
+  return literal === null || literal.length > LITERAL_HERE_MAX
+    ? threadMatcher(expression, signal)
+    : literalMatcher(literal);
 }
+
+// In a text that repeats itself, searching a literal takes time in proportion to its length too.
+const LITERAL_HERE_MAX = 32;
 
 function compile(pattern: string, ignoreCase: boolean): RegExp {
   if (pattern.length > PATTERN_CHARS_MAX) {

@@ -11,7 +11,7 @@ import { type Digest, brand } from '../../../schemas/ids.ts';
 import type { Withheld } from '../../../schemas/undo.ts';
 import type { ChangedFile } from '../outcome.ts';
 import { digestOf } from '../patch/patch-manifest.ts';
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../../secrets/redactor.ts';
 import { lookUp } from '../workspace/directory.ts';
 import type { WorkspacePath } from '../workspace/path-name.ts';
 import { type Workspace, readWhole, withParent } from '../workspace/workspace.ts';
@@ -21,6 +21,9 @@ export interface Preimage {
   readonly bytes: Buffer | Withheld | null;
   readonly mode: number | null;
 }
+
+/** The bytes; null when there is no file, and when they were not kept. */
+export const bytesOf = ({ bytes }: Preimage): Buffer | null => (Buffer.isBuffer(bytes) ? bytes : null);
 
 /** `known`: the file's bytes, when the tool has already read them. */
 export function preimageOf(workspace: Workspace, path: WorkspacePath, known?: Buffer): Preimage {
@@ -64,7 +67,7 @@ export function fitChanges(changes: readonly ChangedFile[], redactor: Redactor):
   return changes.map((change) => {
     const { before } = change;
     if (!Buffer.isBuffer(before)) return change;
-    if (!redactor.window(before, 0, before.length).equals(before)) return { ...change, before: { withheld: 'secret' } };
+    if (redactor.has(before)) return { ...change, before: { withheld: 'secret' } };
     kept += before.length;
     return kept <= PREIMAGES_BYTES_MAX ? change : { ...change, before: { withheld: 'too_large' } };
   });

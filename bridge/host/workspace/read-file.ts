@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalChoice, optionalCount, requiredText } from '../arguments.ts';
 import { OUTPUT_BYTES_MIN } from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../../secrets/redactor.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
 import type { OpenFile } from './open-file.ts';
 import type { WorkspacePath } from './path-name.ts';

@@ -4,7 +4,8 @@ import { optionalChoice, optionalFlag, requiredText } from '../arguments.ts';
 import { type HostOutcome, withFaultCodes, succeeded } from '../outcome.ts';
 import { refuseWrites } from '../git/refuse-git.ts';
 import type { HostParts } from '../tool.ts';
-import { changedFile, preimageOf } from '../undo/record-change.ts';
+import { refuseNewMarks } from '../secret-mark.ts';
+import { bytesOf, changedFile, preimageOf } from '../undo/record-change.ts';
 import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
 import { withParent } from './workspace.ts';
 
@@ -13,6 +14,7 @@ export function writeFileTool(args: JsonObject, { workspace }: HostParts): HostO
   const bytes = Buffer.from(requiredText(args, 'text'), 'utf8');
   const exclusive = optionalChoice(args, 'mode', ['overwrite', 'create_new']) === 'create_new';
   refuseWrites(workspace, [path]);
+  refuseNewMarks(bytes, () => bytesOf(preimageOf(workspace, path)), path.shown);
   const parentsMade = optionalFlag(args, 'create_parents')
     ? makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner).length
     : 0;

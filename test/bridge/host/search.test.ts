@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type GrepQuery, searchWorkspace } from '../../../bridge/host/search/grep.ts';
+import { createRedactor } from '../../../bridge/secrets/redactor.ts';
 import { literalOf } from '../../../bridge/host/search/line-matcher.ts';
 import { filesContaining, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
 import { walkKindHere } from '../../../bridge/host/workspace/directory.ts';
@@ -253,7 +254,12 @@ describe.runIf(ripgrep !== null)('ripgrep', () => {
             max: 50,
           };
           const search = (rg: string | null): Promise<HostOutcome> =>
-            searchWorkspace(workspace, query, { ripgrep: rg, filesMin: 0 }, new AbortController().signal);
+            searchWorkspace(
+              { workspace, redactor: createRedactor([]) },
+              query,
+              { ripgrep: rg, filesMin: 0 },
+              new AbortController().signal,
+            );
           const [native, filtered] = [await search(null), await search(ripgrep)];
           expect(filtered).toEqual(native);
           // rg alone, with the same rules, finds the same lines. It prints other bytes than ours where text is not UTF-8.

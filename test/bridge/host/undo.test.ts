@@ -52,6 +52,9 @@ const FILES: Files = { 'a.txt': 'one\ntwo\n', 'd/b.txt': 'bee\n', 'd/c.txt': '' 
 const patchOf = (...lines: readonly string[]): string => `*** Begin Patch\n${lines.join('\n')}\n*** End Patch`;
 
 describe('the recorded changes of a call', () => {
+  /** Each move changes two files, so these are more than one call may change. */
+  const MOVED = Array.from({ length: CHANGES_PER_CALL_MAX / 2 + 1 }, (_, index) => `f${index}`);
+
   test('a write, an edit and a patch record each file before the call and its digest after it', () =>
     withHost(FILES, async (host) => {
       chmodSync(host.workspace.at('a.txt'), 0o640);
@@ -91,19 +94,24 @@ describe('the recorded changes of a call', () => {
 
   test('bytes that are too large or contain a secret are withheld; too many files are not recorded', () =>
     withHost(
-      { 'big.txt': 'x'.repeat(PREIMAGE_BYTES_MAX + 1), 'env.txt': 'KEY=s3cret-value\n' },
+      {
+        'big.txt': 'x'.repeat(PREIMAGE_BYTES_MAX + 1),
+        'env.txt': 'KEY=s3cret-value-of-16\n',
+        ...Object.fromEntries(MOVED.map((name) => [name, 'x\n'])),
+      },
       async (host) => {
         const write = async (path: string): Promise<HostOutcome> => host.call('host.fs.write_file', { path, text: '' });
         expect((await write('big.txt')).changes).toMatchObject([{ before: { withheld: 'too_large' } }]);
         expect((await write('env.txt')).changes).toMatchObject([{ before: { withheld: 'secret' } }]);
-        expect((await write('s3cret-value')).changes).toEqual([]);
-        const many = Array.from({ length: CHANGES_PER_CALL_MAX + 1 }, (_, index) => `*** Add File: f${index}\n+x`);
-        expect((await host.call('host.fs.apply_patch', { patch: patchOf(...many) })).changes).toEqual([]);
+        expect((await write('s3cret-value-of-16')).changes).toEqual([]);
+        const moves = MOVED.map((name) => `*** Update File: ${name}\n*** Move to: new-${name}\n@@\n-x\n+y`);
+        const moved = await host.call('host.fs.apply_patch', { patch: patchOf(...moves) });
+        expect(moved).toMatchObject({ success: true, changes: [] });
         expect(
-          (await host.call('host.fs.apply_patch', { patch: patchOf('*** Delete File: f0') })).changes,
+          (await host.call('host.fs.apply_patch', { patch: patchOf('*** Delete File: new-f0') })).changes,
         ).toHaveLength(1);
       },
-      { secrets: ['s3cret-value'] },
+      { secrets: ['s3cret-value-of-16'] },
     ));
 
   test('the executor stores the bytes before the call as blobs; bytes that it cannot store are withheld', () =>

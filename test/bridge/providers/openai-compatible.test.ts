@@ -102,11 +102,11 @@ describe('the request', () => {
           { role: 'assistant', text: 'hm', calls: [] },
         ],
       },
-      { apiKey: 'sk-secret', model: 'other-model', baseUrl: `${server.url}/` },
+      { apiKey: 'sk-secret-of-16-ch', model: 'other-model', baseUrl: `${server.url}/` },
     );
     const asked = server.asked[0];
     expect(asked?.path).toBe('/v1/chat/completions');
-    expect(asked?.headers.authorization).toBe('Bearer sk-secret');
+    expect(asked?.headers.authorization).toBe('Bearer sk-secret-of-16-ch');
     expect(asked?.body).toEqual({
       model: 'other-model',
       max_tokens: 99,
@@ -315,7 +315,7 @@ describe('errors', () => {
   const fails = (status: number, error: unknown): Answer => ({ status, json: { error } });
 
   test.each<[string, Answer, string]>([
-    ['a wrong key', fails(401, { message: 'Incorrect API key provided: sk-secret.' }), 'provider_auth'],
+    ['a wrong key', fails(401, { message: 'Incorrect API key provided: sk-secret-of-16-ch.' }), 'provider_auth'],
     ['a key without permission', fails(403, { message: 'no' }), 'provider_auth'],
     ['too long', fails(400, { code: 'context_length_exceeded', message: 'too long' }), 'context_length'],
     [
@@ -338,16 +338,16 @@ describe('errors', () => {
     ],
     ['an error within a 200', { json: { error: { message: 'model was removed' } } }, 'provider_terminal'],
   ])('%s', async (_, answer, code) => {
-    const asked = ask([answer], {}, { apiKey: 'sk-secret' });
+    const asked = ask([answer], {}, { apiKey: 'sk-secret-of-16-ch' });
     await expect(asked).rejects.toMatchObject({ name: 'ProviderError', code });
-    await expect(asked).rejects.not.toThrow('sk-secret');
+    await expect(asked).rejects.not.toThrow('sk-secret-of-16-ch');
     expect(server.asked).toHaveLength(1);
   });
 
   test.each([492, 496, 992, 995, 998])('contain no part of a key at offset %d', async (at) => {
-    const message = `${'x'.repeat(at)}sk-secret${'y'.repeat(2_000)}`;
+    const message = `${'x'.repeat(at)}sk-secret-of-16-ch${'y'.repeat(2_000)}`;
     for (const answer of [fails(400, { message }), { status: 400, raw: message }, fails(400, { odd: message })]) {
-      const fault: unknown = await ask([answer], {}, { apiKey: 'sk-secret' }).catch((error: unknown) => error);
+      const fault: unknown = await ask([answer], {}, { apiKey: 'sk-secret-of-16-ch' }).catch((error: unknown) => error);
       expect(String(fault)).not.toMatch('sk-');
       expect(String(fault).length).toBeLessThan(1_100);
     }

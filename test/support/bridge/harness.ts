@@ -108,6 +108,7 @@ export interface BridgeSetup {
   readonly concurrency?: number;
   readonly executors?: readonly Executor[];
   readonly ledger?: BridgeLedger;
+  readonly secrets?: readonly string[];
 }
 
 export interface WorldSetup {
@@ -182,6 +183,7 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
       concurrency,
       executors,
       ledger,
+      secrets = [],
     } = {}) {
       const stop = new AbortController();
       const name = brand<'OwnerId'>(owner);
@@ -199,6 +201,7 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
           return seed / 2_147_483_647;
         },
         log: (line) => log.push(line),
+        secrets,
         signal: stop.signal,
         ...(concurrency === undefined ? {} : { concurrency }),
         ...(ledger === undefined ? {} : { ledger }),

@@ -8,6 +8,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../../schemas/event.ts';
 import { type Position, type SessionId, brand } from '../../../schemas/ids.ts';
 import { type EngineClient, connect } from '../../../src/client/index.ts';
+import { readToken, tokenFile } from '../../../src/client/token-file.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { type CrashModel, MARK_VARIABLE, openCrashModel } from './crash-model.ts';
 import { ancestorsOf, processesWith } from '../processes.ts';
@@ -53,7 +54,7 @@ export class CrashWorld {
     world.workspace = await freshDirectory(true);
     world.model = await openCrashModel({ world: world.name, seconds });
     await world.startEngine();
-    world.client = connect(world.url(), (await readFile(join(world.#home, 'data/token'), 'utf8')).trim());
+    world.client = connect(world.url(), await readToken(tokenFile(join(world.#home, 'data'), 'operator')));
     return world;
   }
 

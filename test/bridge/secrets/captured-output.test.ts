@@ -1,45 +1,29 @@
-// Secrets are replaced in everything that leaves the host, also where an output is cut.
+// Secrets are replaced in everything that leaves the host, also where an output is cut; their mark is not written back.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openCapture } from '../../../bridge/host/exec/output-capture.ts';
 import { HEAD_BYTES, SPILL_BYTES_MAX, TAIL_BYTES } from '../../../schemas/limits.ts';
-import { createRedactor } from '../../../bridge/host/redact.ts';
+import { createRedactor } from '../../../bridge/secrets/redactor.ts';
 import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
-const SECRET = 'pä55word+/&x"y';
+const SECRET = 'pä55word+/&x"y-0123';
 
 describe('secrets', () => {
-  const redactor = createRedactor([SECRET, '', 'other-secret']);
-  test.each([
-    ['as plain text', SECRET],
-    ['in base64', Buffer.from(SECRET).toString('base64')],
-    ['in base64url', Buffer.from(SECRET).toString('base64url')],
-    ['in a URL', encodeURIComponent(SECRET)],
-    ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
-  ])('are replaced %s', (_how, form) => {
-    expect(redactor.text(`<${form}> other-secret`)).toBe('<‹secret›> ‹secret›');
-    expect(redactor.object({ deep: [{ [form]: form }] })).toEqual({ deep: [{ '‹secret›': '‹secret›' }] });
-  });
-
-  test('with no secrets given, the text is unchanged', () => {
-    expect(createRedactor([]).text('a‹secret›b')).toBe('a‹secret›b');
-  });
-
   test('a window shows no part of a secret that its edge divides', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.constantFrom('a', 'Sécr', 'Sécret1', 'et1', '1'), { maxLength: 20 }),
-        fc.nat(60),
-        fc.nat(60),
+        fc.array(fc.constantFrom('a', 'Sécr', 'Sécret1-of-sixteen', 'et1-of-sixteen', '1'), { maxLength: 20 }),
+        fc.nat(120),
+        fc.nat(120),
         (parts, a, b) => {
           const bytes = Buffer.from(parts.join(''));
           const [start, end] = [Math.min(a, b, bytes.length), Math.min(Math.max(a, b), bytes.length)];
-          const shown = createRedactor(['Sécret1']).window(bytes, start, end).toString('latin1');
+          const shown = createRedactor(['Sécret1-of-sixteen']).window(bytes, start, end).toString('latin1');
           // The reference hides each byte that belongs to a secret, and shows the others.
           const text = bytes.toString('latin1');
-          const secret = Buffer.from('Sécret1').toString('latin1');
+          const secret = Buffer.from('Sécret1-of-sixteen').toString('latin1');
           const hidden = new Set<number>();
           for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + secret.length)) {
             for (let byte = at; byte < at + secret.length; byte += 1) hidden.add(byte);
@@ -74,7 +58,7 @@ describe('captured output', () => {
         );
         let at = 0;
         const chunks = sizes.map((size) => whole.subarray(at, (at += size)));
-        const opened = capture(chunks, secretBytes === 0 ? [] : ['#'.repeat(secretBytes)]);
+        const opened = capture(chunks, secretBytes === 0 ? [] : ['#'.repeat(16 + secretBytes)]);
         const { text, bytesOmitted } = opened.excerpt(1_000_000);
         expect(opened.whole().equals(whole)).toBe(true);
         expect(opened.total()).toBe(whole.length);
@@ -90,18 +74,20 @@ describe('captured output', () => {
   });
 
   test('shows no part of a secret at a cut or across chunks', () => {
-    const secret = 'correct-horse';
+    const secret = 'correct-horse-battery';
     const filler = 'x'.repeat(HEAD_BYTES - 5);
     const opened = capture(
-      [`${filler}corr`, `ect-horse${'y'.repeat(200_000)}correct-ho`, `rse${'z'.repeat(TAIL_BYTES - 6)}`].map((part) =>
-        Buffer.from(part),
-      ),
+      [
+        `${filler}corr`,
+        `ect-horse-battery${'y'.repeat(200_000)}correct-ho`,
+        `rse-battery${'z'.repeat(TAIL_BYTES - 6)}`,
+      ].map((part) => Buffer.from(part)),
       [secret],
     );
     const { text } = opened.excerpt(1_000_000);
-    expect(text).not.toMatch(/corr|orse|ect-/);
+    expect(text).not.toMatch(/corr|orse|ect-|batt/);
     expect(text.match(/‹secret›/g)).toHaveLength(2);
-    expect(opened.whole().toString()).not.toMatch(/corr|orse/);
+    expect(opened.whole().toString()).not.toMatch(/corr|orse|batt/);
     opened.close();
   });
 
@@ -130,9 +116,9 @@ describe('captured output', () => {
   });
 
   test('is returned once by takeNew, and not before a possible secret is complete', () => {
-    const opened = capture([Buffer.from('begin tok')], ['token-1']);
+    const opened = capture([Buffer.from('begin tok')], ['token-1-of-sixteen']);
     expect(opened.takeNew()).toBe('begin ');
-    opened.push(Buffer.from('en-1 end.'));
+    opened.push(Buffer.from('en-1-of-sixteen end.'));
     expect(opened.takeNew()).toBe('‹secret› end.');
     expect(opened.takeNew()).toBe('');
     opened.close();
@@ -164,7 +150,51 @@ describe('a host with secrets', () => {
       expect(leaks(JSON.stringify(data ?? {}))).toBe(false);
       expect(leaks(spill === undefined ? '' : readFileSync(spill.path, 'utf8'))).toBe(false);
     }
+    expect(outcomes[2]?.text).toContain('before ‹secret› after');
     expect(outcomes[5]?.spill).toBeDefined();
     expect(Buffer.from(outcomes[1]?.text ?? '', 'base64').toString()).toBe('before ‹secret› after\n');
+  });
+
+  test('searches files without their secrets: a line is not cut in one, and no pattern finds out what it is', async () => {
+    host.workspace.write('long.txt', `${'x'.repeat(490)} ${SECRET} found here\n`);
+    const cut = await host.call('host.fs.grep', { pattern: 'found here', path: 'long.txt' });
+    expect(cut.text).not.toContain('pä5');
+    const guess = await host.call('host.fs.grep', { pattern: 'pä5', path: 'has.txt' });
+    expect(guess.data).toMatchObject({ match_count: 0 });
+  });
+
+  test('refuses to write the mark of a secret back, and says what to do', async () => {
+    host.workspace.write('env.txt', `KEY=${SECRET}\nMODE=fast\n`);
+    const refused = [
+      await host.call('host.fs.write_file', { path: 'env.txt', text: 'KEY=‹secret›\nMODE=slow\n' }),
+      await host.call('host.fs.edit_file', { path: 'env.txt', old_string: 'fast', new_string: '‹secret›' }),
+      await host.call('host.fs.apply_patch', {
+        patch: '*** Begin Patch\n*** Add File: new.txt\n+KEY=‹secret›\n*** End Patch',
+      }),
+      await host.call('host.exec', { argv: ['sh', '-c', 'echo KEY=‹secret› > env.txt'] }),
+      await host.call('host.exec', { argv: ['tee', 'env.txt'], stdin: 'KEY=‹secret›' }),
+    ];
+    for (const { code, text } of refused) {
+      expect(code).toBe('secret_mark');
+      expect(text).toMatch(/Edit around it|Let the command read the secret/);
+    }
+    const missed = await host.call('host.fs.edit_file', {
+      path: 'env.txt',
+      old_string: 'KEY=‹secret›',
+      new_string: 'a',
+    });
+    expect(missed.text).toContain('choose a passage without it');
+    expect(host.workspace.read('env.txt')).toBe(`KEY=${SECRET}\nMODE=fast\n`);
+    expect(host.workspace.list()).not.toContain('new.txt');
+    const around = await host.call('host.fs.edit_file', { path: 'env.txt', old_string: 'fast', new_string: 'slow' });
+    expect(around.success).toBe(true);
+    expect(host.workspace.read('env.txt')).toBe(`KEY=${SECRET}\nMODE=slow\n`);
+  });
+
+  test('a file that has the mark as text can be changed around it', async () => {
+    host.workspace.write('doc.txt', 'outputs have ‹secret› in place\n');
+    const edited = await host.call('host.fs.edit_file', { path: 'doc.txt', old_string: 'have', new_string: 'show' });
+    expect(edited.success).toBe(true);
+    expect(host.workspace.read('doc.txt')).toBe('outputs show ‹secret› in place\n');
   });
 });
