@@ -13,7 +13,7 @@ import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { type ConsentDecision, decideConsent } from './consent.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type RuleSet, ruleText } from './rules/rule-set.ts';
-import { readAlternative } from './shell-read.ts';
+import { readAlternative } from './shell/read.ts';
 
 export interface WorkflowInput {
   /** The state before the batch of the call opened, so that batch is neither open nor counted in it. */

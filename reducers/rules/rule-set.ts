@@ -13,7 +13,7 @@ export interface RuleSet {
   readonly workflows: readonly string[];
 }
 
-/** Which tools run commands, and which do each operation that only reads (reducers/shell-read.ts). */
+/** Which tools run commands, and which do each operation that only reads (reducers/shell/read.ts). */
 export interface ShellReads {
   /** The tools that run a command, by the kind of their effect, and the arguments that hold the command. */
   readonly commands: { readonly effect_kind: string; readonly argumentList: string; readonly folder: string };

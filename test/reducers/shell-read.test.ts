@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newestRules } from '../../reducers/rules/known-rules.ts';
-import { readAlternative as readAlternativeBy } from '../../reducers/shell-read.ts';
-import { SHELL_READS_1 } from '../../reducers/shell-read-table.ts';
+import { readAlternative as readAlternativeBy } from '../../reducers/shell/read.ts';
+import { SHELL_READS_1 } from '../../reducers/shell/read-table.ts';
 import { SHELL_LINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { hostTools } from '../../src/toolsets/host-tools.ts';
@@ -32,7 +32,7 @@ describe('the table of tools', () => {
     const unused = Object.entries(SHELL_READS_1.reads).filter(([, { tool_id }]) => !recommended.has(tool_id));
     expect(
       unused.map(
-        ([operation]) => `${operation}: add a row to READERS in reducers/shell-read.ts, and its command to positives`,
+        ([operation]) => `${operation}: add a row to READERS in reducers/shell/read.ts, and its command to positives`,
       ),
     ).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newestRules } from '../../../reducers/rules/known-rules.ts';
-import { readAlternative as readAlternativeBy } from '../../../reducers/shell-read.ts';
+import { readAlternative as readAlternativeBy } from '../../../reducers/shell/read.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
 
 const readAlternative = (command: string | readonly string[], cwd?: string, workspace?: string) =>

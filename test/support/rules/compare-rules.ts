@@ -3,7 +3,7 @@
 import { CALL_TRANSITIONS } from '../../../reducers/call-status.ts';
 import { RULE_SETS } from '../../../reducers/rules/rule-sets.ts';
 import { PHASES, PHASE_BOUND_KINDS, RUN_TRANSITIONS } from '../../../reducers/run-phases.ts';
-import { readAlternative } from '../../../reducers/shell-read.ts';
+import { readAlternative } from '../../../reducers/shell/read.ts';
 import { INGRESS_KINDS } from '../../../schemas/event.ts';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
 import { negatives, placed, positives } from './commands.ts';

@@ -2,12 +2,12 @@
 // that is not in the table has no alternative, and neither has one whose answer no read-only tool gives: a detailed
 // listing, the last lines of a file, folders found by name. Pure: it looks at no file, so a call that a tool refuses
 // (a link, a folder in place of a file) is still refused when it is made. This file reads commands and decides which
-// operation they are; which tool does an operation is in shell-read-table.ts.
-import type { Json, JsonObject } from '../schemas/json.ts';
-import { PATTERN_CHARS_MAX, SHELL_LINES_MAX } from '../schemas/limits.ts';
-import { type ReadOperation, type RuleSet, ruleText } from './rules/rule-set.ts';
-import type { ReadParameters } from './shell-read-table.ts';
-import { type ShellWord, isPlain, splitShellLine, wordsOf } from './shell-words.ts';
+// operation they are; which tool does an operation is in read-table.ts.
+import type { Json, JsonObject } from '../../schemas/json.ts';
+import { PATTERN_CHARS_MAX, SHELL_LINES_MAX } from '../../schemas/limits.ts';
+import { type ReadOperation, type RuleSet, ruleText } from '../rules/rule-set.ts';
+import type { ReadParameters } from './read-table.ts';
+import { type ShellWord, isPlain, splitShellLine, wordsOf } from './words.ts';
 
 /** A call that may be made instead of the command. */
 export interface ReadAlternative {

@@ -1,7 +1,7 @@
 // Splits the simplest kind of shell line into words: one command, its arguments, quotes. A line that a shell would expand,
 // redirect, chain or substitute is refused, so the words that are returned are exactly what every POSIX shell reads (XCU
 // sections 2.2 and 2.6). One pass over the text.
-import { SHELL_LINE_CHARS_MAX } from '../schemas/limits.ts';
+import { SHELL_LINE_CHARS_MAX } from '../../schemas/limits.ts';
 
 export interface ShellWord {
   readonly text: string;

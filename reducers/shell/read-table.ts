@@ -1,10 +1,10 @@
-// The tools that shell-read.ts and workflows.ts refer to, as data: which registered tool runs commands, which one does
+// The tools that read.ts and workflows.ts refer to, as data: which registered tool runs commands, which one does
 // each read-only operation, and how it names its arguments. No code in reducers/ knows a host tool except through this
 // table. The table is here, and not in src/toolsets or in the tool specs, because reducers import nothing above them
 // and the specs are digested. A test checks every id and argument name against the preloaded host tools. It is part of
 // rules 1 (docs/design.md, "Rules").
-import { RESULTS_MAX } from '../schemas/limits.ts';
-import type { ShellReads } from './rules/rule-set.ts';
+import { RESULTS_MAX } from '../../schemas/limits.ts';
+import type { ShellReads } from '../rules/rule-set.ts';
 
 export const SHELL_READS_1 = {
   commands: { effect_kind: 'host.exec', argumentList: 'argv', folder: 'cwd' },
