@@ -242,7 +242,7 @@ describe('refold whatif', () => {
     const { code, stdout } = await refold(['whatif', DEMO, ...args]);
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`position ${turnIn(2)}, turn 2 of run-1\n +offer {2}-shell\n`));
-    expect(stdout).toMatch(/call_3_1 shell {2}runs in group 0 → rejected, tool_unknown/);
+    expect(stdout).toMatch(/call_3_1 shell {2}runs in group 1 → rejected, tool_unknown/);
     const lines = jsonLines((await refold(['whatif', DEMO, ...args, '--json'])).stdout);
     expect(lines).toMatchObject([
       { changed: true, rejections: 2, plans: 0, offers: 5 },
@@ -255,7 +255,7 @@ describe('refold whatif', () => {
       tool.tool_name === 'grep' ? { ...tool, input_schema: { type: 'object', required: ['nothing'] } } : tool,
     );
     const { stdout } = await refold(['whatif', DEMO, '--registry', await write('strict.json', strict)]);
-    expect(stdout).toMatch(/call_2_7 grep {2}runs in group 0 → rejected, tool_invalid_args/);
+    expect(stdout).toMatch(/call_2_7 grep {2}runs in group 1 → rejected, tool_invalid_args/);
   });
 
   test('counts a changed offer alone only with --strict', async () => {

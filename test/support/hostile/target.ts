@@ -8,6 +8,7 @@ import { openFileBlobs } from '../../../src/blobs/file-blobs.ts';
 import { must } from '../../../src/client/must.ts';
 import { startEngine } from '../../../src/engine/engine.ts';
 import { openMemoryJournal } from '../../../src/journal/memory-journal.ts';
+import { holding } from '../engine/holding.ts';
 import { serveClient } from '../engine/serving.ts';
 import { packageOf } from '../engine/world.ts';
 import { testPackage } from '../tools.ts';
@@ -22,23 +23,25 @@ export async function serveTarget(): Promise<ServedTarget> {
   const directory = await mkdtemp(join(tmpdir(), 'refold-hostile-'));
   const blobs = await must(openFileBlobs(directory));
   const engine = await must(startEngine({ journal: openMemoryJournal(), blobs }));
-  const served = await serveClient(engine.client);
+  // The reports of the corpus are made under leases: without, they would be refused before they cost anything.
+  const client = holding(engine.client);
+  const served = await serveClient(client);
   let sessions = 0;
 
   const submit = (session: string, event: object): Promise<unknown> =>
-    must(engine.client.submit(brand(session), { events: [event as Ingress] }));
+    must(client.submit(brand(session), { events: [event as Ingress] }));
 
   async function generating(tools?: Parameters<Target['generating']>[0]): Promise<string> {
     sessions += 1;
     const session_id = brand<'SessionId'>(`h-${sessions}`);
     const tool_package = tools === undefined ? testPackage() : packageOf(tools);
-    await must(engine.client.createSession({ session_id, tool_package }));
+    await must(client.createSession({ session_id, tool_package }));
     await submit(session_id, { kind: 'RunRequested', input: { text: 'go' } });
     return session_id;
   }
 
   return {
-    client: engine.client,
+    client,
     port: served.port,
     generating,
     async called(tools, calls) {
