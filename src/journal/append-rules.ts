@@ -12,7 +12,7 @@ export const sessionExists = (session: SessionId): Rejection =>
   reject('session_exists', '', `session ${session} exists already; use another id`);
 
 export const sessionDeleted = (session: SessionId): Rejection =>
-  reject('session_deleted', '', `session ${session} was deleted, and its id stays taken; use another id`);
+  reject('session_deleted', '', `session ${session} was deleted; its id stays taken`);
 
 export const packageLost = (digest: Digest): Rejection =>
   reject(
