@@ -4,7 +4,7 @@ import { isInline } from '../schemas/content.ts';
 import type { CallConsent, ConsentState } from '../schemas/consent.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
-import { PLAN_EDGES_MAX } from '../schemas/limits.ts';
+import { CLAIMS_PER_BATCH_MAX, PLAN_EDGES_MAX } from '../schemas/limits.ts';
 import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
@@ -50,6 +50,7 @@ export function planBatch(
   const schedule = newSchedule();
   const sharing = newSharing();
   const work = newGrantWork();
+  const room = { claims: CLAIMS_PER_BATCH_MAX };
 
   for (const [index, call] of calls.entries()) {
     const refuse = ({ code, message }: Refusal): void => {
@@ -72,7 +73,7 @@ export function planBatch(
       refuse(consent);
       continue;
     }
-    const plan = planCall(call, tool, consent);
+    const plan = planCall(call, tool, { consent, room });
     const taken = schedule.add(plan);
     if (taken !== null) planned.push(context.shareReads === true ? sharing.share(plan, tool, taken) : plan);
     else refuse(codedText(rules, 'batch_too_entangled', {}));
@@ -110,11 +111,17 @@ export function argumentsDigest(call: ToolCallObserved): Digest {
 }
 
 // The fields are in canonical order, because hashing a plan is most of the work of making it.
-function planCall(call: ToolCallObserved, tool: ToolSpec, consent: CallConsent | null): PlannedToolCall {
+function planCall(
+  call: ToolCallObserved,
+  tool: ToolSpec,
+  { consent, room }: { readonly consent: CallConsent | null; readonly room: { claims: number } },
+): PlannedToolCall {
   const { parallelism_hint: hint } = tool;
   // Recorded claims are used only for arguments in a blob, which the fold cannot read.
   const inBlob = call.arguments === undefined && call.arguments_ref !== undefined;
-  const claims = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
+  const own = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
+  const claims = own.length <= room.claims ? own : claimsOf(hint, null);
+  room.claims -= claims.length;
   return {
     ...(tool.answer_within_ms === undefined ? {} : { answer_within_ms: tool.answer_within_ms }),
     arguments_digest: argumentsDigest(call),

@@ -51,6 +51,8 @@ export const CALL_PAGE_SIZE = 64;
 export const CLAIM_RULES_MAX = 8;
 /** Most claims of one call (a patch may name many paths). Beyond it the call claims whole spaces. */
 export const CLAIMS_PER_CALL_MAX = 256;
+/** Most claims of all calls of one batch. A call that would exceed it claims whole spaces. */
+export const CLAIMS_PER_BATCH_MAX = 8_192;
 /** Longest text that becomes a claim, in UTF-16 units. A longer one claims the whole space. */
 export const CLAIM_TEXT_CHARS_MAX = 256;
 

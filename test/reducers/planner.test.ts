@@ -1,7 +1,7 @@
 // The planner, case by case: refusals with their codes, claims from arguments, sizes, and the digest of the plan.
 // planner-reference.test.ts compares it with a reference on random batches.
 import { describe, expect, test } from 'vitest';
-import { PLAN_EDGES_MAX } from '../../schemas/limits.ts';
+import { CLAIMS_PER_BATCH_MAX, PLAN_EDGES_MAX } from '../../schemas/limits.ts';
 import { type ToolBatchPlan, brand, digest } from '../../schemas/index.ts';
 import { planBatch, planHash } from '../../src/core/index.ts';
 import { INVALID, call, session } from '../support/session.ts';
@@ -228,6 +228,22 @@ describe('sizes', () => {
     expect({ groups, after }).toEqual(
       (({ execution_plan }) => ({ groups: execution_plan.groups, after: execution_plan.after }))(reference(calls)),
     );
+  });
+
+  test(`the calls of a plan have at most ${CLAIMS_PER_BATCH_MAX} claims; a call beyond them claims its whole space`, () => {
+    const files = 100;
+    const patchOf = (at: number): string =>
+      Array.from({ length: files }, (_, index) => `*** Add File: d${at}/f${index}\n+x\n`).join('');
+    const calls = Array.from({ length: 90 }, (_, at) =>
+      call(`p${at}`, 'patch', { patch: `*** Begin Patch\n${patchOf(at)}*** End Patch` }),
+    );
+    const made = planBatch(TOOLS, calls);
+    const claims = made.planned_calls.map((planned) => planned.claims.length);
+    const whole = Math.floor(CLAIMS_PER_BATCH_MAX / files);
+    expect(claims.slice(0, whole)).toEqual(claims.slice(0, whole).map(() => files));
+    expect(claims.slice(whole)).toEqual(claims.slice(whole).map(() => 1));
+    // Whole spaces conflict with every call before.
+    expect(made.execution_plan.after[brand<'CallId'>(`p${whole}`)]).toHaveLength(whole);
   });
 
   test(`a plan has at most ${PLAN_EDGES_MAX} edges; calls beyond it are refused and can be made in the next turn`, () => {
