@@ -90,14 +90,29 @@ interface Holder {
 }
 
 async function submit(holder: Holder, id: SessionId, request: Submit): Promise<Either<Rejection, SubmitReceipt>> {
+  const asked = isRestricted(holder.access) ? readOnce(request) : request;
   for (let tries = 1; ; tries += 1) {
-    const admitted = await admit(holder, id, request);
+    const admitted = await admit(holder, id, asked);
     if (isLeft(admitted)) return admitted;
     const receipt = await holder.client.submit(id, admitted.right)();
     // The version is the client's own wish, or that at which the calls were looked at.
     const moved = isLeft(receipt) && receipt.left.code === 'version_conflict' && holder.access.tools !== undefined;
-    if (!moved || request.expected_version !== undefined || tries === ADMISSIONS_MAX) return receipt;
+    if (!moved || asked.expected_version !== undefined || tries === ADMISSIONS_MAX) return receipt;
   }
+}
+
+const isRestricted = ({ scope, kinds }: Access): boolean => scope !== 'operator' || kinds !== undefined;
+
+/** A copy whose fields are values: what was checked is what is sent, also if a field of the request is computed. */
+function readOnce(request: Submit): Submit {
+  if (!isPlainObject(request)) return request;
+  const copy = { ...request };
+  const events: unknown = copy.events;
+  if (!Array.isArray(events)) return copy;
+  return remarked(request, {
+    ...copy,
+    events: (events as readonly Ingress[]).map((event) => (isPlainObject(event) ? { ...event } : event)),
+  });
 }
 
 /** The request as its sender may make it: signed with its name. What is not a submit at all is left for the engine to refuse. */
@@ -109,6 +124,9 @@ async function admit({ client, access }: Holder, id: SessionId, request: Submit)
     const refusal = kind === null ? null : refuseKind(access, kind);
     if (refusal !== null) return left({ ...refusal, path: `/events/${index}${refusal.path}` });
   }
+  const leases = request.owner !== undefined || request.leases !== undefined || request.lease !== undefined;
+  const refusal = leases ? refuseRoute(access, 'lease') : null;
+  if (refusal !== null) return left({ ...refusal, path: '/owner' });
   if (access.scope === 'bridge' && request.owner === undefined) {
     const message =
       'a bridge names itself as the owner in every submit, and the epoch of each lease that it reports on';

@@ -129,12 +129,12 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
     answer(await withBody(context, (request) => client.release(request as unknown as Release))),
   putBlob: async (context, client) => {
     const stored = await pipe(
-      () => readBytes(context, BLOB_BYTES_MAX),
+      () => whileCurrent(context, readBytes(context, BLOB_BYTES_MAX)),
       TE.chain((bytes) => client.putBlob(bytes)),
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   },
-  backup: (_context, client) => streamBackup(client),
+  backup: (context, client) => streamBackup(client, context.get('holder')),
   getBlob: async (context, client) => {
     const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
@@ -145,7 +145,7 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
 
 /** Submits to many sessions in one request, concurrently and independently; {@link SubmitsReply} has the answers. */
 async function submitAll(context: Asked, client: EngineClient): Promise<Response> {
-  const body = await readJson(context);
+  const body = await whileCurrent(context, readJson(context));
   if (isLeft(body)) return problemResponse(body.left);
   const submits = isPlainObject(body.right) ? body.right['submits'] : undefined;
   if (!Array.isArray(submits) || submits.length > SUBMITS_TOGETHER_MAX || !submits.every(isPlainObject)) {
@@ -201,7 +201,7 @@ function newFollowing(): Handler {
     const from = start.right;
     const holder = context.get('holder');
     const follow = (signal: AbortSignal): AsyncIterable<CommitRecord> =>
-      whileCurrent(holder, client.followCommits(sessionOf(context), { from, signal }));
+      untilReplaced(holder, client.followCommits(sessionOf(context), { from, signal }));
     return streamEvents(follow, {
       disconnected: context.req.raw.signal,
       onEnd: () => {
@@ -212,7 +212,7 @@ function newFollowing(): Handler {
 }
 
 /** Ends with `unauthorized` before the first commit after the token was replaced. */
-async function* whileCurrent(
+async function* untilReplaced(
   holder: TokenHolder,
   commits: AsyncIterable<CommitRecord>,
 ): AsyncGenerator<CommitRecord, void, undefined> {
@@ -223,7 +223,7 @@ async function* whileCurrent(
 }
 
 /** A line for each part of a backup; a line is made when the reader has taken the one before it. */
-async function streamBackup(client: EngineClient): Promise<Response> {
+async function streamBackup(client: EngineClient, holder: TokenHolder): Promise<Response> {
   const parts = client.backup()[Symbol.asyncIterator]();
   let first: IteratorResult<BackupPart> | null;
   try {
@@ -239,6 +239,7 @@ async function streamBackup(client: EngineClient): Promise<Response> {
         // An error ends the connection before the last part, which is how the reader sees it.
         const next = first ?? (await parts.next());
         first = null;
+        if (!holder.isCurrent()) throw new FollowRefused(unauthorized());
         if (next.done === true) controller.close();
         else controller.enqueue(utf8.encode(`${JSON.stringify(next.value)}\n`));
       },
@@ -267,11 +268,17 @@ const PART_BYTES = 262_144;
 
 /** Reads the body of a request, then runs `work` with it. */
 async function withBody<T>(
-  context: Context,
+  context: Asked,
   work: (request: Json) => TE.TaskEither<Rejection, T>,
 ): Promise<Either<Rejection, T>> {
-  const request = await readJson(context);
+  const request = await whileCurrent(context, readJson(context));
   return isLeft(request) ? request : await work(request.right)();
+}
+
+/** What was read, unless the token was replaced meanwhile: a body may take long to arrive. */
+async function whileCurrent<T>(context: Asked, reading: Promise<Either<Rejection, T>>): Promise<Either<Rejection, T>> {
+  const read = await reading;
+  return context.get('holder').isCurrent() ? read : left(unauthorized());
 }
 
 /** The position from which a reader follows. A reader that reconnects resumes after the last id it saw. */

@@ -127,4 +127,56 @@ describe('a client in process', () => {
     const widened = withAccess(withAccess(engine.client, VIEWER), OPERATOR);
     expect(await widened.createSession()()).toMatchObject({ left: { code: 'forbidden_scope' } });
   });
+
+  test('that is narrowed to some kinds leases nothing with a submit', async () => {
+    const narrowed = withAccess(engine.client, { scope: 'operator', kinds: ['RunSteered'] });
+    const steered = { kind: 'RunSteered', input: { text: 'left' } } as const;
+    const lease = { kinds: ['llm.generate'], tools: ['*'], max: 1 };
+    for (const more of [{ owner: 'o' }, { owner: 'o', lease }, { leases: [] }]) {
+      const answer = await narrowed.submit(SESSION, { events: [steered], ...more } as never)();
+      expect(answer).toMatchObject({ left: { code: 'forbidden_scope', path: '/owner' } });
+    }
+  });
+
+  test('sends the events that were looked at, also when they are computed', async () => {
+    let reads = 0;
+    const request = {
+      owner: 'o',
+      get events() {
+        reads += 1;
+        return [{ kind: reads === 1 ? 'ToolCallStarted' : 'RunRequested', input: { text: 'go' } }];
+      },
+    };
+    const answer = await withAccess(engine.client, BRIDGE).submit(SESSION, request as never)();
+    expect(isLeft(answer)).toBe(true);
+    expect(reads).toBe(1);
+  });
+});
+
+test('a token that is replaced while a body arrives is refused', async () => {
+  const known = fixedTokens(TOKENS);
+  let current = true;
+  const tokens = {
+    find: (given: string) => {
+      const holder = known.find(given);
+      return holder === null ? null : { ...holder, isCurrent: () => current };
+    },
+  };
+  const slow = newApp(engine.client, { tokens, hosts: ['127.0.0.1'] });
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      // The rest of the body comes after the token was replaced.
+      current = false;
+      controller.enqueue(new TextEncoder().encode('{}'));
+      controller.close();
+    },
+  });
+  const headers = { host: '127.0.0.1', authorization: `Bearer ${TOKENS.operator}`, 'content-type': 'application/json' };
+  const response = await slow.request('http://127.0.0.1/v1/sessions', {
+    method: 'POST',
+    headers,
+    body,
+    duplex: 'half',
+  } as RequestInit);
+  expect(response.status).toBe(401);
 });
