@@ -113,6 +113,16 @@ function takeWithout(code: Rejection['code']): void {
   });
 }
 
+/** The fold takes a second settlement (see the mock of admission), and leases, which also keep it out, are given up for it. */
+function takeSettledReports(): void {
+  const refuse = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'refuseReport')
+    ?.value as LeaseTable['refuseReport'];
+  vi.spyOn(LeaseTable.prototype, 'refuseReport').mockImplementation(function lax(this: LeaseTable, ...given) {
+    const refusal = refuse.apply(this, given);
+    return refusal?.code === 'stale_lease' && given[1].kind === 'ToolCallSettled' ? null : refusal;
+  });
+}
+
 /** An engine that treats a repeated submit as a sign that the bridge lost its leases. */
 function grantAnew(): void {
   const endSubmit = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'endSubmit')
@@ -129,6 +139,7 @@ function grantAnew(): void {
 }
 
 export const ENGINE_BUGS: Bugs = {
+  'a call is settled twice': { seed: 74, breaks: 'settle once', plant: takeSettledReports },
   'an answer before it is durable': { seed: 2, breaks: 'durable first', startEngine: withPorts(eagerJournal) },
   'a report under a lost lease': {
     seed: 870,

@@ -5,7 +5,6 @@ import { type NextState, openBatchOf } from '../../../../reducers/next-state.ts'
 import type { IngressEvent } from '../../../../schemas/event.ts';
 import type { CallId } from '../../../../schemas/ids.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../../../schemas/state.ts';
-import { LeaseTable } from '../../../../src/engine/leases/lease-table.ts';
 import { type Bugs, planted } from './planted.ts';
 
 vi.mock(import('../../../../reducers/batch-admission.ts'), async (load) => {
@@ -198,18 +197,7 @@ function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
   return { ...state, run };
 }
 
-/** Leases also keep a second settlement out, so they are given up for it. */
-function takeSettledReports(): void {
-  const refuse = Object.getOwnPropertyDescriptor(LeaseTable.prototype, 'refuseReport')
-    ?.value as LeaseTable['refuseReport'];
-  vi.spyOn(LeaseTable.prototype, 'refuseReport').mockImplementation(function lax(this: LeaseTable, ...given) {
-    const refusal = refuse.apply(this, given);
-    return refusal?.code === 'stale_lease' && given[1].kind === 'ToolCallSettled' ? null : refusal;
-  });
-}
-
 export const REDUCER_BUGS: Bugs = {
-  'a call is settled twice': { seed: 74, breaks: 'settle once', plant: takeSettledReports },
   'a lost call runs again': { seed: 26, breaks: 'runs at most once' },
   'a call is retried at once': { seed: 6, breaks: 'retried when due' },
   'a call is retried too often': { seed: 8, breaks: 'retried when due' },
