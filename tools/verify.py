@@ -458,7 +458,9 @@ def check(given):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Verifies an exported session: its records, event digests and chain.")
+    parser = argparse.ArgumentParser(
+        description="Verifies an exported session: its records, event digests and chain.", allow_abbrev=False
+    )
     parser.add_argument("file", help="JSON Lines as `refold export` writes them; - for standard input")
     parser.add_argument("--head", metavar="CHAIN", help="a chain value you kept: the file must contain it")
     parser.add_argument("--checkpoint", metavar="FILE", help="a checkpoint or proof you kept: the file must agree with it")

@@ -30,6 +30,8 @@ export interface Blobs {
   lastPut(ref: Digest): TaskEither<Rejection, number>;
   /** Every digest, in order. A blob put or deleted during the listing may or may not be in it. Throws when it fails. */
   list(): AsyncIterable<Digest>;
+  /** Whether blobs can be put now, as far as that shows without putting one. */
+  probe(): TaskEither<Rejection, void>;
   /** Deletes durably; `unknown_blob` when the blob does not exist. */
   delete(ref: Digest): TaskEither<Rejection, void>;
   /** Waits for running work; refuses later work as `closing`. */

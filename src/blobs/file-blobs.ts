@@ -60,7 +60,13 @@ function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
         if (loss !== null) return left(loss);
         if (!hasTemporary) await makeDirectory(join(directory, TEMPORARY));
         hasTemporary = true;
-        const written = await writeBlob({ directory, directories }, ref.right, bytes);
+        const write = (): Promise<Answer<Digest>> => writeBlob({ directory, directories }, ref.right, bytes);
+        const written = await write().catch(async (error: unknown) => {
+          // A program that removes temporary files may have taken the directory for them.
+          if (codeOf(error) !== 'ENOENT' || lossOf(anchor) !== null) throw error;
+          await makeDirectory(join(directory, TEMPORARY));
+          return await write();
+        });
         // A directory that was removed or replaced meanwhile took the blob with it.
         const lostSince = lossOf(anchor);
         return lostSince === null ? written : left(lostSince);
@@ -72,6 +78,10 @@ function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
       working('reading a blob', ref, () => reading(directory, ref, (file, size) => readEnds(file, size, bytes))),
     lastPut: (ref) => working('looking at a blob', ref, () => lastPutOf(directory, ref)),
     list: () => listBlobs(directory),
+    probe: () => () => {
+      const loss = closed ? blobsClosed() : lossOf(anchor);
+      return Promise.resolve(loss === null ? right(undefined) : left(loss));
+    },
     delete: (ref) => working('deleting a blob', ref, () => deleteBlob(directory, ref)),
     close: async () => {
       closed = true;

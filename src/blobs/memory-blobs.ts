@@ -42,6 +42,7 @@ export function openMemoryBlobs(now: () => number = Date.now): Blobs {
     list: async function* list() {
       yield* [...blobs.keys()].sort();
     },
+    probe: () => answering(() => right(undefined)),
     delete: (ref) => answering(() => (blobs.delete(ref) ? right(undefined) : left(unknownBlob(ref)))),
     close: async () => {
       closed = true;

@@ -187,8 +187,14 @@ export const startEngine =
       client: withAccess(measureClient(whole, metrics), OPERATOR),
       faults: loaded.right,
       notices: [],
-      ready: async () =>
-        draining.signal.aborted ? left(reject('closing', '', 'the engine is stopping')) : await journal.probe()(),
+      ready: pipe(
+        () =>
+          Promise.resolve(
+            draining.signal.aborted ? left(reject('closing', '', 'the engine is stopping')) : right(undefined),
+          ),
+        TE.chain(() => journal.probe()),
+        TE.chain(() => blobs.probe()),
+      ),
       metrics: () => metrics.text(),
       drain: newDrain(draining, leases, clock),
       close,
@@ -211,10 +217,11 @@ interface Draining {
 
 /** Resolves when bridges hold nothing, when the time is over, or when hurried. */
 function untilReported(leases: LeaseTable, clock: Clock, { withinMs, hurry }: Draining): Promise<void> {
-  const endMs = clock.now() + withinMs;
+  // Not by the time of day, which may be set meanwhile.
+  const endMs = clock.elapsed() + withinMs;
   return new Promise((resolve) => {
     const look = (): void => {
-      if (leases.counts().held === 0 || clock.now() >= endMs || hurry?.aborted === true) resolve();
+      if (leases.counts().held === 0 || clock.elapsed() >= endMs || hurry?.aborted === true) resolve();
       else clock.after(ENGINE_DRAIN_LOOK_MS, look);
     };
     look();

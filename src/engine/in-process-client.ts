@@ -96,10 +96,10 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       }),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>
-        intake.withRequest(Submit, request, (submitted, bytes) =>
-          draining.aborted && submitted.events.some(({ kind }) => kind === 'RunRequested')
-            ? Promise.resolve(left(drains()))
-            : submitAndLease(ports, known, submitted, bytes),
+        intake.withRequest(Submit, request, async (submitted, bytes) =>
+          draining.aborted && (await startsRun(ports, known, submitted))
+            ? left(drains())
+            : await submitAndLease(ports, known, submitted, bytes),
         )(),
       ),
     records: (id, from, limit = READ_PAGE_EVENTS) =>
@@ -134,6 +134,14 @@ async function recordsOf(
     TE.bind('first', () => () => firstRecords(journal, id)),
     TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
   )();
+}
+
+/** Whether a request may start a run: a follow-up starts at once when no run is live. */
+async function startsRun({ sessions }: InProcessPorts, id: SessionId, { events }: Submit): Promise<boolean> {
+  if (events.some(({ kind }) => kind === 'RunRequested')) return true;
+  if (!events.some(({ kind }) => kind === 'FollowUpQueued')) return false;
+  const session = await sessions.get(id);
+  return !isLeft(session) && session.right.state().run === null;
 }
 
 /** Refuses new work once the engine drains. */

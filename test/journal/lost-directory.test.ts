@@ -146,12 +146,24 @@ describe('what else is kept beside it', () => {
       const found = await namesIn(directory);
       expect(await outcome(blobs.put(new Uint8Array([2])))).toBe('storage_failed');
       expect(await outcome(blobs.put(new Uint8Array([1])))).toBe('storage_failed');
+      expect(await outcome(blobs.probe())).toBe('storage_failed');
       await expect(file.append(new Uint8Array(1))).rejects.toThrow('no longer in its place');
       await expect(file.sync()).rejects.toThrow('no longer in its place');
       await expect(ledger.create('two', new Uint8Array(1))).rejects.toThrow('no longer in its place');
       await expect(epochs.reserve(5)).rejects.toThrow('put the original back');
       expect(await namesIn(directory)).toEqual(found);
       await file.close();
+      await blobs.close();
+    });
+  });
+
+  test('blobs make the directory of unfinished writes again when a program has removed it', async () => {
+    await inTemporaryDirectory(async (directory) => {
+      const blobs = await must(openFileBlobs(directory));
+      await rm(join(directory, 'tmp'), { recursive: true });
+      const ref = await must(blobs.put(new Uint8Array([1])));
+      expect(await must(blobs.get(ref))).toEqual(Buffer.from([1]));
+      expect(await outcome(blobs.probe())).toBe('done');
       await blobs.close();
     });
   });

@@ -1,6 +1,7 @@
 // What probes and monitors are told, and how an engine stops.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
+import { brand } from '../../schemas/ids.ts';
 import { ENGINE_DRAIN_LOOK_MS } from '../../schemas/limits.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
@@ -144,6 +145,7 @@ describe('an engine that drains', () => {
     const { engine, talk, clock } = await newWorld();
     await talk.create();
     await talk.submit([RUN]);
+    const idle = await new Talk(engine.client, brand('idle')).create();
     expect(await talk.leased(A)).toEqual(['run-1/turn-1']);
     const waiting = must(engine.client.lease(leaseRequest(A, { wait_ms: 20_000 })));
     let drained = false;
@@ -154,6 +156,7 @@ describe('an engine that drains', () => {
     expect(await outcome(engine.client.fork(SESSION))).toBe('closing');
     expect(await outcome(engine.client.lease(leaseRequest(A)))).toBe('closing');
     expect(await talk.outcome(RUN)).toBe('closing');
+    expect(await idle.outcome({ kind: 'FollowUpQueued', follow_up: { input: { text: 'go' } } })).toBe('closing');
     expect(drained).toBe(false);
     // The last thing that a bridge holds ends with its run.
     await talk.submit([{ kind: 'user.interrupt', run_id: 'run-1', by: 'me' }]);
@@ -170,6 +173,9 @@ describe('an engine that drains', () => {
     let drained = false;
     const draining = engine.drain(TTL_MS / 2).then(() => (drained = true));
     await clock.advance(TTL_MS / 4);
+    // The time of day does not count.
+    clock.jump(3_600_000);
+    await clock.advance(ENGINE_DRAIN_LOOK_MS);
     expect(drained).toBe(false);
     await clock.advance(TTL_MS / 4);
     await draining;

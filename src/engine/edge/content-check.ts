@@ -26,9 +26,16 @@ export async function findContentFault(blobs: Blobs, request: object): Promise<R
       known.set(ref, ends);
     }
     const fault = findMismatch(content, ends);
-    if (fault !== null) return fault;
+    // The blob may be damaged: then it is not the reference that is wrong.
+    if (fault !== null) return await readFault(blobs, content, fault);
   }
   return null;
+}
+
+/** Why the blob cannot be read whole, else what is given. */
+async function readFault(blobs: Blobs, { ref, path }: ContentRef, otherwise: Rejection): Promise<Rejection> {
+  const read = await blobs.get(ref)();
+  return isLeft(read) ? { ...read.left, path } : otherwise;
 }
 
 /** A UTF-16 unit takes at most three bytes; one more character, because the bytes may begin or end inside one. */

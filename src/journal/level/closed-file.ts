@@ -26,9 +26,8 @@ export interface ClosedLogs {
 
 /** Null after a crash. */
 export async function readClosed(directory: string): Promise<ClosedLogs | null> {
-  // The checksum matches, so the value needs no further check.
-  const written = (await readChecksummed(join(directory, CLOSED))) as Written | null;
-  if (written === null) return null;
+  const written = await readChecksummed(join(directory, CLOSED));
+  if (!isWritten(written)) return null;
   const { sizes, first, end, sessions } = written;
   return { sizes: new Map(sizes), first, end, sessions: new Map(sessions) };
 }
@@ -39,6 +38,15 @@ interface Written {
   readonly end: number;
   readonly sessions: readonly (readonly [SessionId, Version])[];
 }
+
+const isWritten = (value: unknown): value is Written => {
+  const { sizes, first, end, sessions } = (value ?? {}) as Partial<Written>;
+  return isPairs(sizes) && isPairs(sessions) && Number.isSafeInteger(first) && Number.isSafeInteger(end);
+};
+
+const isPairs = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.every((pair: unknown) => Array.isArray(pair) && typeof pair[0] === 'string' && Number.isSafeInteger(pair[1]));
 
 /** Writes the file when all logs are whole. Without it the next opening treats the logs as those of a crash. */
 export async function markClosed(directory: string): Promise<void> {

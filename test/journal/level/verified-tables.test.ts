@@ -113,6 +113,8 @@ describe('an opening of a journal whose tables were verified before', () => {
     ['altered', (file: string) => flipBit(file, 10)],
     ['cut short', async (file: string) => writeFile(file, (await readFile(file)).subarray(0, 30))],
     ['of another form', (file: string) => writeFile(file, '[]\n00000000\n')],
+    // The checksum of nothing is zero.
+    ['without a value', (file: string) => writeFile(file, '\n00000000\n')],
   ] as const)('reads every table when VERIFIED is %s', (_, damage) =>
     inTemporaryDirectory(async (directory) => {
       const path = join(directory, 'journal');

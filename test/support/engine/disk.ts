@@ -108,6 +108,7 @@ export function newDisk(): Disk {
         ends: (...args) => through('ends', blobs.ends(...args)),
         lastPut: (...args) => through('last put', blobs.lastPut(...args)),
         list: () => blobs.list(),
+        probe: () => blobs.probe(),
         delete: (...args) => through('delete', blobs.delete(...args)),
         close,
       },
