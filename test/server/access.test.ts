@@ -177,6 +177,6 @@ test('a token that is replaced while a body arrives is refused', async () => {
     headers,
     body,
     duplex: 'half',
-  } as RequestInit);
+  });
   expect(response.status).toBe(401);
 });
