@@ -142,7 +142,8 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     withHost({}, async (host) => {
       const long = sh(host, 'touch began; while [ ! -e go ]; do sleep 0.02; done', 's-2');
       await until('the command began', () => existsSync(host.workspace.at('began')));
-      expect((await sh(host, 'mkdir sub sub/.git; touch go')).text).not.toContain('moved');
+      expect((await sh(host, 'mkdir sub sub/.git')).text).not.toContain('moved');
+      host.workspace.write('go', '');
       expect((await long).text).toContain('[sub/.git was moved to ');
     }));
 
