@@ -1,11 +1,13 @@
 // Finds what makes git treat a directory of the workspace as a repository: an entry named `.git` (a directory, a file that
 // names one, or a link to one), and a directory with the content of a git directory, which git accepts without that name.
 // Programs such as git itself, shells and editors run commands that its configuration names.
-import { closeSync, type Dirent, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GIT_SCAN_ENTRIES_MAX, PATH_DEPTH_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
+import { GIT_NOTES_MAX, GIT_SCAN_ENTRIES_MAX, PATH_DEPTH_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
-import { type Directory, entryPath, lookUp, openChild } from '../workspace/directory.ts';
+import { filePath, nameOfBytes } from '../workspace/byte-name.ts';
+import { type Directory, entryPath, grantOwner, lookUp, openChild } from '../workspace/directory.ts';
+import { pathOf } from '../workspace/path-name.ts';
 
 export interface GitEntry {
   /** The names that lead to it from the workspace. */
@@ -19,8 +21,10 @@ export interface GitEntry {
 export interface GitEntries {
   /** By path. */
   readonly found: ReadonlyMap<string, GitEntry>;
-  /** The workspace has more entries than one scan visits, or is deeper. */
+  /** The workspace has more entries than one scan visits, is deeper, or has directories that cannot be searched. */
   readonly isPartial: boolean;
+  /** The paths of the first directories that could not be searched, for the model. */
+  readonly unsearched: ReadonlySet<string>;
 }
 
 interface Scan {
@@ -28,6 +32,12 @@ interface Scan {
   entries: number;
   directories: number;
   isPartial: boolean;
+  readonly unsearched: Set<string>;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly isDirectory: boolean;
 }
 
 /** Compared without case, because some file systems ignore it. */
@@ -38,14 +48,14 @@ export const hasGitContent = (has: (name: string) => boolean): boolean =>
   has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
 
 export async function findGitEntries(root: Directory): Promise<GitEntries> {
-  const scan: Scan = { found: new Map(), entries: 0, directories: 0, isPartial: false };
+  const scan: Scan = { found: new Map(), entries: 0, directories: 0, isPartial: false, unsearched: new Set() };
   await visit(root, scan);
-  const { found, isPartial } = scan;
-  return { found, isPartial };
+  const { found, isPartial, unsearched } = scan;
+  return { found, isPartial, unsearched };
 }
 
 async function visit(directory: Directory, scan: Scan): Promise<void> {
-  const entries = readEntries(directory);
+  const entries = readEntries(directory, scan);
   scan.entries += entries.length;
   scan.directories += 1;
   if (scan.directories % TREE_YIELD_EVERY === 0) await nextTurn();
@@ -53,15 +63,15 @@ async function visit(directory: Directory, scan: Scan): Promise<void> {
   if (hasGitContent((name) => names.has(name))) addEntry(scan, directory, '.', 'directory');
   for (const { name } of entries.filter((entry) => isGitName(entry.name))) addEntry(scan, directory, name, 'entry');
   if (scan.entries > GIT_SCAN_ENTRIES_MAX || directory.names.length >= PATH_DEPTH_MAX) {
-    scan.isPartial ||= entries.some((entry) => entry.isDirectory());
+    scan.isPartial ||= entries.some((entry) => entry.isDirectory);
     return;
   }
-  for (const entry of entries)
-    if (entry.isDirectory() && !isGitName(entry.name)) await visitChild(directory, entry, scan);
+  for (const { name, isDirectory } of entries)
+    if (isDirectory && !isGitName(name)) await visitChild(directory, name, scan);
 }
 
-async function visitChild(parent: Directory, { name }: Pick<Dirent, 'name'>, scan: Scan): Promise<void> {
-  const child = openIfAllowed(parent, name);
+async function visitChild(parent: Directory, name: string, scan: Scan): Promise<void> {
+  const child = openIfAllowed(parent, name, scan);
   if (child === null) return;
   try {
     await visit(child, scan);
@@ -70,38 +80,48 @@ async function visitChild(parent: Directory, { name }: Pick<Dirent, 'name'>, sca
   }
 }
 
-/** Null for a directory that vanished, changed, denies access, or is protected. */
-function openIfAllowed(parent: Directory, name: string): Directory | null {
+/** Null for a directory that vanished, became a link, is protected, or cannot be opened. */
+function openIfAllowed(parent: Directory, name: string, scan: Scan): Directory | null {
   try {
     return openChild(parent, name);
   } catch (error) {
-    if (error instanceof ToolFault || (error as NodeJS.ErrnoException).code !== undefined) return null;
-    throw error;
+    if (!(error instanceof ToolFault)) leaveOut(scan, [...parent.names, name], error);
+    return null;
   }
 }
 
-/** Of a directory that may be entered but not listed, an entry that git would open. */
-function readEntries(directory: Directory): readonly Pick<Dirent, 'name' | 'isDirectory'>[] {
+/** A command can take its own user's rights to a directory away; they are given back, because git below would still run. */
+function readEntries(directory: Directory, scan: Scan): readonly Entry[] {
   try {
-    return readdirSync(directory.location, { withFileTypes: true });
+    grantOwner(directory, 0o500);
   } catch {
-    const stats = lookUpIfAllowed(directory, '.git');
-    return stats === null ? [] : [{ name: '.git', isDirectory: () => stats.isDirectory() }];
+    // It belongs to another user, or cannot be changed: then reading shows whether that matters.
+  }
+  try {
+    const entries = readdirSync(filePath(directory.location), { withFileTypes: true, encoding: 'buffer' });
+    return entries.map((entry) => ({ name: nameOfBytes(entry.name), isDirectory: entry.isDirectory() }));
+  } catch (error) {
+    leaveOut(scan, directory.names, error);
+    // git would open this one in a directory that may be entered but not listed.
+    return [{ name: '.git', isDirectory: false }];
   }
 }
 
 function addEntry(scan: Scan, directory: Directory, name: string, kind: GitEntry['kind']): void {
-  const stats = lookUpIfAllowed(directory, name);
-  if (stats === null) return;
-  const names = name === '.' ? directory.names : [...directory.names, name];
-  const target = stats.isSymbolicLink() ? readlinkSync(entryPath(directory, name)) : '';
-  scan.found.set(names.join('/'), { names, kind, id: `${stats.dev}:${stats.ino} ${target}` });
+  try {
+    const stats = lookUp(directory, name);
+    if (stats === null) return;
+    const names = name === '.' ? directory.names : [...directory.names, name];
+    const target = stats.isSymbolicLink() ? readlinkSync(entryPath(directory, name), 'latin1') : '';
+    scan.found.set(names.join('/'), { names, kind, id: `${stats.dev}:${stats.ino} ${target}` });
+  } catch (error) {
+    leaveOut(scan, directory.names, error);
+  }
 }
 
-function lookUpIfAllowed(directory: Directory, name: string): Stats | null {
-  try {
-    return lookUp(directory, name);
-  } catch {
-    return null;
-  }
+/** Only for errors of the operating system. */
+function leaveOut(scan: Scan, names: readonly string[], error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  scan.isPartial = true;
+  if (scan.unsearched.size < GIT_NOTES_MAX) scan.unsearched.add(pathOf(names).shown);
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
 import { ToolFault } from '../outcome.ts';
+import { pathOf } from '../workspace/path-name.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type GitEntries, type GitEntry, findGitEntries } from './git-entries.ts';
 import { type Quarantined, quarantine } from './quarantine.ts';
@@ -14,8 +15,12 @@ import { type Quarantined, quarantine } from './quarantine.ts';
 /** What the search after the last of several commands found. */
 export interface GitFindings {
   readonly quarantined: readonly Quarantined[];
-  /** The search did not visit the whole workspace. */
+  /** Not the whole workspace was searched and protected. */
   readonly isPartial: boolean;
+  /** Directories that no search could list. */
+  readonly unsearched: readonly string[];
+  /** Git directories that commands could write: no argument of a sandbox can hold their names, which are not UTF-8. */
+  readonly writable: readonly string[];
 }
 
 /** Runs one command, which must not write these. */
@@ -27,7 +32,7 @@ export interface GitGuard {
   idle(): Promise<void>;
 }
 
-const NOTHING: GitFindings = { quarantined: [], isPartial: false };
+const NOTHING: GitFindings = { quarantined: [], isPartial: false, unsearched: [], writable: [] };
 
 /** For commands that no sandbox confines: nothing can be kept from them. */
 export const unguarded: GitGuard = {
@@ -52,9 +57,15 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
 
   async function searchAfter(known: GitEntries | null): Promise<GitFindings> {
     if (known === null) return NOTHING;
-    const findings = await quarantineNew(workspace, known.found);
+    const { quarantined, isPartial, unsearched } = await quarantineNew(workspace, known.found);
     rmSync(record, { force: true });
-    return findings;
+    const paths = [...known.found.values()].filter((entry) => !canBeArgument(entry));
+    return {
+      quarantined,
+      isPartial: isPartial || known.isPartial || paths.length > 0,
+      unsearched: [...new Set([...known.unsearched, ...unsearched])],
+      writable: paths.map(({ names }) => pathOf(names).shown),
+    };
   }
 
   async function leave(): Promise<GitFindings> {
@@ -76,7 +87,9 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
     }
     running += 1;
     before ??= searchBefore();
-    const [ran] = await Promise.allSettled([before.then(({ found }) => run([...found.values()]))]);
+    const [ran] = await Promise.allSettled([
+      before.then(({ found }) => run([...found.values()].filter(canBeArgument))),
+    ]);
     const findings = await leave();
     if (ran.status === 'rejected') throw ran.reason;
     return [ran.value, findings];
@@ -121,10 +134,16 @@ function readRecord(path: string, workspace: string): ReadonlyMap<string, GitEnt
   }
 }
 
-async function quarantineNew(workspace: Workspace, known: ReadonlyMap<string, GitEntry>): Promise<GitFindings> {
-  const { found, isPartial } = await findGitEntries(workspace.root);
+/** Node passes arguments as UTF-8. */
+const canBeArgument = ({ names }: GitEntry): boolean => names.every((name) => name.isWellFormed());
+
+async function quarantineNew(
+  workspace: Workspace,
+  known: ReadonlyMap<string, GitEntry>,
+): Promise<Pick<GitFindings, 'quarantined'> & GitEntries> {
+  const { found, isPartial, unsearched } = await findGitEntries(workspace.root);
   const appeared = [...found].filter(([path, { id }]) => known.get(path)?.id !== id);
-  return { quarantined: appeared.map(([, entry]) => quarantine(workspace.root, entry)), isPartial };
+  return { found, quarantined: appeared.map(([, entry]) => quarantine(workspace.root, entry)), isPartial, unsearched };
 }
 
 const tooManyFault = ({ found }: GitEntries): ToolFault =>
@@ -135,7 +154,7 @@ const tooManyFault = ({ found }: GitEntries): ToolFault =>
   );
 
 /** Lines for the model; none when nothing was found. */
-export function gitNotes({ quarantined, isPartial }: GitFindings): readonly string[] {
+export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFindings): readonly string[] {
   const shown = quarantined.slice(0, GIT_NOTES_MAX);
   const more = quarantined.length - shown.length;
   return [
@@ -146,6 +165,12 @@ export function gitNotes({ quarantined, isPartial }: GitFindings): readonly stri
     ),
     ...(more === 0 ? [] : [`[${more} more were found]`]),
     ...(quarantined.length === 0 ? [] : [WHY_MOVED]),
+    ...unsearched
+      .slice(0, GIT_NOTES_MAX)
+      .map((path) => `[${path} could not be searched for new git directories: do not run git there]`),
+    ...writable
+      .slice(0, GIT_NOTES_MAX)
+      .map((path) => `[${path} has a name that is not UTF-8 and was not read-only: a person must look at it]`),
     ...(isPartial ? [PARTIAL] : []),
   ];
 }
@@ -153,4 +178,6 @@ export function gitNotes({ quarantined, isPartial }: GitFindings): readonly stri
 const WHY_MOVED =
   '[A command must not leave a new git directory, because git runs commands that its configuration names. ' +
   'A person who trusts it can move it back.]';
-const PARTIAL = '[The workspace is too large to be searched for new git directories; not all of it was searched.]';
+const PARTIAL =
+  '[The workspace is too large to be searched for new git directories, or has the directories above: not all of it was ' +
+  'searched and protected.]';

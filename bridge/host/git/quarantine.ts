@@ -1,9 +1,9 @@
 // Puts a git directory out of git's sight: an entry `.git` gets another name, and in a directory with the content of a git
 // directory `HEAD` gets one, without which git does not accept it. Nothing is deleted: a person can move both back.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, fstatSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { errorName } from '../outcome.ts';
-import { type Directory, entryPath, lookUp, withDirectory } from '../workspace/directory.ts';
+import { type Directory, entryPath, grantOwner, withDirectory } from '../workspace/directory.ts';
 import { pathOf } from '../workspace/path-name.ts';
 import type { GitEntry } from './git-entries.ts';
 
@@ -47,13 +47,13 @@ function moveHead(root: Directory, names: readonly string[]): readonly string[] 
 
 const newNameOf = (name: string): string => `${name}.quarantined-${randomBytes(4).toString('hex')}`;
 
-/** Renames an entry, also in a directory that its owner has made read-only. */
+/** Renames an entry, also in a directory to which its owner has no rights. */
 function rename(directory: Directory, from: string, to: string): void {
   try {
     renameSync(entryPath(directory, from), entryPath(directory, to));
   } catch (error) {
-    if (errorName(error) !== 'EACCES' || lookUp(directory, from) === null) throw error;
-    chmodSync(`${directory.location}/.`, (fstatSync(directory.fd).mode & 0o777) | 0o700);
+    if (errorName(error) !== 'EACCES') throw error;
+    grantOwner(directory, 0o700);
     renameSync(entryPath(directory, from), entryPath(directory, to));
   }
 }

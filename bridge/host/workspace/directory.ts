@@ -5,8 +5,19 @@
 // On Linux, `/proc/self/fd/<handle>/<name>` is what Node can use for openat(2). Other systems have no such path: each
 // component is checked with lstat(2) and compared with the file that was then opened. That is weaker, because a rename is
 // possible in between; it is detected only after the open, and only when it leads to another file.
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  type Stats,
+} from 'node:fs';
 import { ToolFault, errorName } from '../outcome.ts';
+import { filePath } from './byte-name.ts';
 import { pathOf } from './path-name.ts';
 import { NO_PLACES, type ProtectedPlaces, protectedFault } from './protected-places.ts';
 
@@ -35,7 +46,8 @@ export function openRoot(path: string, walk: WalkKind, places: Directory['places
   return { walk, fd, location: walk === 'fd' ? `/proc/self/fd/${fd}` : path, names: [], places };
 }
 
-export const entryPath = (directory: Directory, name: string): string => `${directory.location}/${name}`;
+export const entryPath = (directory: Directory, name: string): string | Buffer =>
+  filePath(`${directory.location}/${name}`);
 
 /** Runs `use` with the directory that `names` lead to, then closes every handle except the root's. */
 export function withDirectory<T>(root: Directory, names: readonly string[], use: (directory: Directory) => T): T {
@@ -55,6 +67,15 @@ export function withDirectory<T>(root: Directory, names: readonly string[], use:
 /** The entry with a name, without following a link; null when there is none. */
 export function lookUp(directory: Directory, name: string): Stats | null {
   return lstatSync(entryPath(directory, name), { throwIfNoEntry: false }) ?? null;
+}
+
+/** Gives the owner of a directory these rights to it, whatever its path leads to now. */
+export function grantOwner({ walk, fd, location }: Directory, rights: number): void {
+  const mode = fstatSync(fd).mode & 0o7777;
+  if ((mode & rights) === rights) return;
+  // The handle of the `fd` walk has no rights of its own: only its path reaches the directory.
+  if (walk === 'fd') chmodSync(location, mode | rights);
+  else fchmodSync(fd, mode | rights);
 }
 
 export const linkFault = (shown: string): ToolFault =>
@@ -77,7 +98,7 @@ export function openChild(parent: Directory, name: string): Directory {
     if (parent.places.has(opened)) throw protectedFault(pathOf(names).shown);
     if (parent.walk === 'fd') return { ...parent, fd, location: `/proc/self/fd/${fd}`, names };
     if (before === undefined || !isSame(opened, before)) throw changedFault(pathOf(names).shown);
-    return { ...parent, fd, location: path, names };
+    return { ...parent, fd, location: `${parent.location}/${name}`, names };
   } catch (error) {
     closeSync(fd);
     throw error;

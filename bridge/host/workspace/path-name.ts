@@ -41,9 +41,15 @@ export const pathOf = (names: readonly string[]): WorkspacePath => ({
   shown: names.length === 0 ? '.' : showPath(names.join('/')),
 });
 
-/** A path for one line of output: a path with control characters is quoted, so that it cannot look like two lines. */
+/** A path for one line of output: one with control characters or bytes that are not UTF-8 is quoted, so that it has one line. */
 export const showPath = (path: string): string =>
-  /[\p{Cc}\u2028\u2029]/u.test(path) ? JSON.stringify(path).replaceAll('\u007f', '\\u007f') : path;
+  /[\p{Cc}\p{Cs}\u2028\u2029]/u.test(path)
+    ? JSON.stringify(path)
+        .replaceAll('\u007f', '\\u007f')
+        .replaceAll(/\\\\|\\udc([89a-f][0-9a-f])/g, (escape, byte?: string) =>
+          byte === undefined ? escape : `\\x${byte}`,
+        )
+    : path;
 
 /** Throws `forbidden` for a path that tools may read but must not write. */
 export function refuseProtected(path: WorkspacePath): void {

@@ -1,5 +1,6 @@
 // Git directories of the workspace: those it has are read-only for tools and sandboxed commands, and a new one does not stay
 // where git would find it.
+import { Buffer } from 'node:buffer';
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -8,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,7 +17,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { gitNotes, openGitGuard } from '../../../bridge/host/git/git-guard.ts';
-import { findGitEntries } from '../../../bridge/host/git/git-entries.ts';
+import { type GitEntry, findGitEntries } from '../../../bridge/host/git/git-entries.ts';
+import { quarantine } from '../../../bridge/host/git/quarantine.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import { until } from '../../support/host/condition.ts';
@@ -55,6 +58,21 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     ['empty', 'mkdir .git', '.git'],
     ['in a directory that cannot be written', `mkdir ro && ${REPOSITORY('ro/.git')} && chmod 555 ro`, 'ro/.git'],
     ['in a directory that cannot be listed', `mkdir dark && ${REPOSITORY('dark/.git')} && chmod 311 dark`, 'dark/.git'],
+    [
+      'below a directory that cannot be listed',
+      `mkdir -p dim/x && ${REPOSITORY('dim/x/.git')} && chmod 311 dim`,
+      'dim/x/.git',
+    ],
+    [
+      'below a directory without rights',
+      `mkdir -p shut/x && ${REPOSITORY('shut/x/.git')} && chmod 0 shut/x && chmod 200 shut`,
+      'shut/x/.git',
+    ],
+    [
+      'in a directory that can be listed and not entered',
+      `mkdir flat && ${REPOSITORY('flat/.git')} && chmod 600 flat`,
+      'flat/.git',
+    ],
     ['behind the content of one', `${REPOSITORY('bare')}; ${REPOSITORY('bare/.git')}`, 'bare/.git'],
     ['under another name, then renamed', `${REPOSITORY('later')}; mv later .git`, '.git'],
   ];
@@ -83,6 +101,15 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
       expect(outcome.text).toMatch(/\[lib was moved to lib\/HEAD\.quarantined-/);
       expect(outcome.text).toMatch(/\[tree was moved to tree\/HEAD\.quarantined-/);
       expect(host.workspace.list()).not.toContain('lib/HEAD');
+    }));
+
+  test('below a directory whose name is not UTF-8 is moved too, and the result shows the bytes', () =>
+    withHost({}, async (host) => {
+      const script = `d=$(printf 'src\\377'); mkdir "$d" 'src\ufffd' && cd "$d" && ${REPOSITORY('.git')} && ${REPOSITORY('é/b')}`;
+      const { text } = await sh(host, script);
+      expect(text).toMatch(/\["src\\xff\/\.git" was moved to "src\\xff\/\.git\.quarantined-[0-9a-f]{8}"\]/);
+      expect(text).toMatch(/\["src\\xff\/é\/b" was moved to "src\\xff\/é\/b\/HEAD\.quarantined-/);
+      expect((await sh(host, 'ls -A src?')).text).toMatch(/^\.git\.quarantined-[0-9a-f]{8}\né$/m);
     }));
 
   test.runIf(hasGit)('runs nothing for a person who uses git afterwards, wherever they stand', () =>
@@ -115,7 +142,8 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     withHost({}, async (host) => {
       const long = sh(host, 'touch began; while [ ! -e go ]; do sleep 0.02; done', 's-2');
       await until('the command began', () => existsSync(host.workspace.at('began')));
-      expect((await sh(host, 'mkdir sub sub/.git; touch go')).text).not.toContain('moved');
+      expect((await sh(host, 'mkdir sub sub/.git')).text).not.toContain('moved');
+      host.workspace.write('go', '');
       expect((await long).text).toContain('[sub/.git was moved to ');
     }));
 
@@ -181,6 +209,28 @@ describe.runIf(hasBwrap)('a git directory that the workspace has', () => {
       },
     ));
 
+  test('is read-only below a directory that its owner cannot list, too', () =>
+    withHost({ 'dim/x/.git/config': 'old', 'shut/x/.git/config': 'old' }, async (host) => {
+      chmodSync(host.workspace.at('dim'), 0o311);
+      chmodSync(host.workspace.at('shut'), 0o200);
+      expect((await sh(host, 'echo bad > dim/x/.git/config')).data).not.toMatchObject({ exit_code: 0 });
+      const { data, text } = await sh(host, 'cat shut/x/.git/config && echo bad > shut/x/.git/config');
+      expect(data).toMatchObject({ exit_code: 2 });
+      expect(text).toContain('old');
+      expect(text).not.toContain('moved');
+      expect(host.workspace.read('dim/x/.git/config') + host.workspace.read('shut/x/.git/config')).toBe('oldold');
+    }));
+
+  test('is left alone below a name that is not UTF-8, and the result says that commands could write it', () =>
+    withHost({}, async (host) => {
+      const directory = Buffer.concat([Buffer.from(host.workspace.at('mine')), Buffer.from([0xff])]);
+      mkdirSync(Buffer.concat([directory, Buffer.from('/.git')]), { recursive: true });
+      const { text } = await sh(host, 'true');
+      expect(text).toContain('["mine\\xff/.git" has a name that is not UTF-8 and was not read-only');
+      expect(text).toContain('not all of it was searched and protected');
+      expect(text).not.toContain('moved');
+    }));
+
   test('and is a link: a command that replaces it leaves none', () =>
     withHost({ 'store/x': 'x' }, async (host) => {
       symlinkSync('store', host.workspace.at('.git'));
@@ -236,11 +286,15 @@ test('a workspace with more git directories than a sandbox can show read-only ru
 
 test('the notes of a result name a bounded number of moved directories, and say what was not done', () => {
   const quarantined = Array.from({ length: GIT_NOTES_MAX + 2 }, (_, index) => ({ path: `${index}`, movedTo: null }));
-  const notes = gitNotes({ quarantined, isPartial: true });
+  const paths = quarantined.map(({ path }) => path);
+  expect(gitNotes({ quarantined: [], isPartial: true, unsearched: paths, writable: paths })).toHaveLength(
+    2 * GIT_NOTES_MAX + 1,
+  );
+  const notes = gitNotes({ quarantined, isPartial: true, unsearched: [], writable: [] });
   expect(notes).toHaveLength(GIT_NOTES_MAX + 3);
   expect(notes[0]).toContain('could not be moved: do not run git there');
   expect(notes[GIT_NOTES_MAX]).toBe('[2 more were found]');
-  expect(notes.at(-1)).toContain('not all of it was searched');
+  expect(notes.at(-1)).toContain('not all of it was searched and protected');
 });
 
 test('a search does not follow links, and reports a workspace that is too deep', async () => {
@@ -250,6 +304,45 @@ test('a search does not follow links, and reports a workspace that is too deep',
   expect([...(await findGitEntries(workspace.root)).found.keys()]).toEqual(['a/.git']);
   mkdirSync(files.at(Array.from({ length: 70 }, () => 'd').join('/')), { recursive: true });
   expect((await findGitEntries(workspace.root)).isPartial).toBe(true);
+  workspace.close();
+  files.remove();
+});
+
+test.each(['fd', 'lstat'] as const)(
+  'a name that is not UTF-8 leads to its file, also from a record (%s)',
+  async (walk) => {
+    const files = makeWorkspace({ 'é/x': 'x' });
+    const bytes = Buffer.concat([
+      Buffer.from(files.at('é/name-é')),
+      Buffer.from([0x80, 0xff, 0x2f]),
+      Buffer.from('.git'),
+    ]);
+    mkdirSync(bytes, { recursive: true });
+    const workspace = openWorkspace(files.path, { walk });
+    const [entry] = [...(await findGitEntries(workspace.root)).found.values()];
+    const recorded = JSON.parse(JSON.stringify(entry)) as GitEntry;
+    expect(recorded).toEqual(entry);
+    expect(quarantine(workspace.root, recorded).movedTo).toMatch(
+      /^"é\/name-\\xc3\\xa9\\x80\\xff\/\.git\.quarantined-[0-9a-f]{8}"$/,
+    );
+    expect(existsSync(bytes)).toBe(false);
+    workspace.close();
+    files.remove();
+  },
+);
+
+test('a search names the directories that it could not search', async () => {
+  const files = makeWorkspace({ 'a/b/x': 'x', 'c/.git/HEAD': 'x' });
+  const workspace = openWorkspace(files.path);
+  const { ino } = statSync(files.at('a/b'));
+  const failing = (opened: { readonly ino: number }): boolean => {
+    if (opened.ino === ino) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    return false;
+  };
+  const part = await findGitEntries({ ...workspace.root, places: { has: failing } });
+  expect([[...part.found.keys()], part.isPartial, [...part.unsearched]]).toEqual([['c/.git'], true, ['a/b']]);
+  const none = await findGitEntries({ ...workspace.root, location: files.at('gone') });
+  expect([none.isPartial, [...none.unsearched]]).toEqual([true, ['.']]);
   workspace.close();
   files.remove();
 });
