@@ -142,6 +142,8 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
   const runner = newCallRunner({
     ...shared,
+    client,
+    link,
     owner,
     random,
     nonce: newNonce(random),

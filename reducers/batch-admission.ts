@@ -9,6 +9,7 @@ import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
 import { callStateOf, plannedOf } from './batch-index.ts';
 import { admitDetached, detachedCall } from './detached.ts';
+import { isElsewhere } from './host-session.ts';
 import { isTerminal } from './call-status.ts';
 import { openWaitsIn } from './waits.ts';
 
@@ -91,6 +92,9 @@ export function admitStarted(state: SessionState, event: EventOfKind<'ToolCallSt
   if (isLeft(found)) return found.left;
   const { batch, call } = found.right;
   if (call.status !== 'queued') return reject('call_not_queued', '/call_id', `the call is ${call.status}, not queued`);
+  if (event.place !== undefined && isElsewhere(state.tool_runtime_context, event.place)) {
+    return reject('other_place', '/place', 'the call was allowed in another workspace, or under another sandbox');
+  }
   const [open] = openWaitsIn(batch, event.call_id);
   return open === undefined ? null : reject('call_not_ready', '/call_id', `the call waits for "${open}" to settle`);
 }

@@ -15,8 +15,9 @@ import { type BatchEdit, editBatch } from './batch-edit.ts';
 import { callStateOf, plannedOf, positionOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import { newGrantWork } from './consent.ts';
+import { hasMoved } from './host-session.ts';
 import { type Refusal, newCallJudge } from './judge-call.ts';
-import type { NextState } from './next-state.ts';
+import { type NextState, inOrder } from './next-state.ts';
 import { consentTo, isPlannedTool } from './planner.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type RuleSet, codedText, ruleText } from './rules/rule-set.ts';
@@ -27,17 +28,30 @@ export function reconsiderCalls(next: NextState, before: SessionState, event: In
   // Calls of a batch that has just opened are judged by its plan; a run that is ending starts no call.
   if (batch === null || run === null || run.ending !== null) return;
   if (before.active_tool_batch?.batch_id !== batch.batch_id) return;
-  const changed = next.effective_tools !== before.effective_tools || next.consent !== before.consent;
+  const moved = hasMoved(before.tool_runtime_context, next.tool_runtime_context);
+  const changed = moved || next.effective_tools !== before.effective_tools || next.consent !== before.consent;
   const calls = changed ? openCalls(batch) : requeuedBy(event, batch);
   if (calls.length === 0) return;
   const edit = editBatch(next);
-  const judge = newJudgeAgain(next);
+  if (moved) withdrawApprovals(edit, calls);
+  const judge = newJudgeAgain(next, edit);
   for (const call of calls) {
     // It shares the result of a call that was settled just now.
     if (!isTerminal(edit.call(call.planned.call_id).status)) apply(edit, next, call.planned, judge(call));
   }
   edit.finish();
 }
+
+/** An answer counts where it was given: what a person allowed in one place asks again in another. */
+function withdrawApprovals(edit: BatchEdit, calls: readonly OpenCall[]): void {
+  for (const { planned } of calls) {
+    const call = edit.call(planned.call_id);
+    if (call.approved === true || isAmended(planned)) edit.put(planned.call_id, inOrder({ ...call, approved: false }));
+  }
+}
+
+const isAmended = ({ consent }: PlannedToolCall): boolean =>
+  consent?.reasons.includes('approved_with_changes') === true;
 
 interface OpenCall {
   readonly planned: PlannedToolCall;
@@ -69,7 +83,7 @@ const openCall = (batch: ActiveToolBatch, planned: PlannedToolCall): OpenCall =>
 /** Why the call must not start, how a person is asked about it, or null when it may start without a question. */
 type Verdict = Refusal | CallConsent | null;
 
-function newJudgeAgain(next: NextState): (call: OpenCall) => Verdict {
+function newJudgeAgain(next: NextState, edit: BatchEdit): (call: OpenCall) => Verdict {
   const rules = rulesOf(next);
   const judge = newCallJudge(rules, next.effective_tools, null);
   const work = newGrantWork();
@@ -79,7 +93,7 @@ function newJudgeAgain(next: NextState): (call: OpenCall) => Verdict {
     if (!isPlannedTool(planned, judged.tool)) {
       return codedText(rules, 'tool_not_offered.changed', { name: planned.tool_name });
     }
-    const amended = planned.consent?.reasons.includes('approved_with_changes') === true;
+    const amended = isAmended(planned) && edit.call(planned.call_id).approved !== false;
     const consent = consentTo(observed, judged.tool, { consent: next.consent, amended, rules, work });
     return consent !== null && ('code' in consent || consent.ask === 'person') ? consent : null;
   };

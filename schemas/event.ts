@@ -8,7 +8,7 @@ import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, T
 import { namesRules } from './rules.ts';
 import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
-import { HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
+import { HostPlace, HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
 import { ToolSpec } from './tool-spec.ts';
 import { FileChanges, WorkspaceName } from './undo.ts';
 
@@ -56,7 +56,8 @@ const kinds = {
   /** A call that is not read-only runs only after this event is recorded. */
   ToolCallStarted: [
     { batch_id: BatchId, call_id: CallId, plan_hash: Digest, attempt: integer('attempt', 1), owner: OwnerId },
-    {},
+    /** Where the call would run; a start in another place than the session's is refused. */
+    { place: HostPlace },
   ],
   ToolCallSettled: [settlementFields.required, settlementFields.optional],
   /** Every call of the batch is terminal; the results go to the model. */

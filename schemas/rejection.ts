@@ -62,6 +62,8 @@ export const REJECTIONS = {
     'The call waits for other calls, or for the time of its next attempt. Keep the report and send it again then.',
   call_not_started:
     'A call that is not read-only settles only after its start is recorded. Report ToolCallStarted first.',
+  other_place:
+    'The session runs its calls in another place. Report yours with HostSessionUpdated, and then the start again.',
   stale_attempt: 'The report belongs to an earlier attempt. Drop it.',
   lease_required:
     'The report does not say under which lease it is made. Lease the effect, and name the owner and, under leases, its epoch.',

@@ -58,7 +58,10 @@ export const CallState = shape(
     terminal: flag,
   },
   {
-    /** A person has allowed this very call; a grant that covers it does not count. */
+    /**
+     * A person has allowed this very call; a grant that covers it does not count. False: where the host runs calls has
+     * changed since, so that the answer no longer counts.
+     */
     approved: flag,
     /** Why a person is asked, when the policy has asked since the batch was planned; the plan says it otherwise. */
     asked: CallConsent,

@@ -4,6 +4,7 @@ import { type TypeOf, dictionary, flag, list, nullable, oneOf, remembering, shap
 import { HostSessionId, ProfileId, TimeMs, ToolId, ToolName } from './ids.ts';
 import { CAPABILITIES_MAX, PROFILES_MAX, TOOLS_MAX } from './limits.ts';
 import { ToolSpec } from './tool-spec.ts';
+import { WorkspaceName } from './undo.ts';
 
 /** A named, ordered list of tools. */
 export const ToolProfile = shape('ToolProfile', { profile_id: ProfileId, tool_ids: list(ToolId, TOOLS_MAX) });
@@ -54,16 +55,34 @@ export type SandboxLevel = TypeOf<typeof SandboxLevel>;
 
 const capability = text('capability', { min: 1, max: 64, pattern: /^[A-Za-z0-9_.-]+$/ });
 
-/** Facts about the host that decide the availability of tools; null until known. */
-export const ToolRuntimeContext = shape('ToolRuntimeContext', {
-  host_session_id: nullable(HostSessionId),
-  host_session_status: nullable(HostSessionStatus),
-  host_session_expires_at_ms: nullable(TimeMs),
-  sandbox: nullable(SandboxLevel),
-  workspace: nullable(text('workspace', { max: 4_096 })),
-  /** Sorted, without repeats. */
-  capabilities: list(capability, CAPABILITIES_MAX),
-});
+const placeFields = {
+  sandbox: SandboxLevel,
+  /** With the sandbox `none`: commands run as the engine's own user, who can read its tokens. */
+  commands_share_user: flag,
+  /** The path of the workspace. */
+  workspace: text('workspace', { max: 4_096 }),
+  /** Two workspaces with one path have different names. */
+  workspace_name: WorkspaceName,
+} as const;
+
+/** Where a host runs calls, and how it confines commands: what a person allowed there is not allowed elsewhere. */
+export const HostPlace = shape('HostPlace', {}, placeFields);
+export type HostPlace = TypeOf<typeof HostPlace>;
+
+/** Facts about the host that decide the availability of tools; null or absent until known. */
+export const ToolRuntimeContext = shape(
+  'ToolRuntimeContext',
+  {
+    host_session_id: nullable(HostSessionId),
+    host_session_status: nullable(HostSessionStatus),
+    host_session_expires_at_ms: nullable(TimeMs),
+    sandbox: nullable(SandboxLevel),
+    workspace: nullable(placeFields.workspace),
+    /** Sorted, without repeats. */
+    capabilities: list(capability, CAPABILITIES_MAX),
+  },
+  { commands_share_user: flag, workspace_name: WorkspaceName },
+);
 export type ToolRuntimeContext = TypeOf<typeof ToolRuntimeContext>;
 
 /** New facts about the host; absent fields stay as they are. */
@@ -74,10 +93,7 @@ export const HostSessionFacts = shape(
     host_session_id: HostSessionId,
     host_session_status: HostSessionStatus,
     expires_at_ms: TimeMs,
-    sandbox: SandboxLevel,
-    /** With the sandbox `none`: commands run as the engine's own user, who can read its tokens. */
-    commands_share_user: flag,
-    workspace: text('workspace', { max: 4_096 }),
+    ...placeFields,
     capabilities: list(capability, CAPABILITIES_MAX),
   },
 );

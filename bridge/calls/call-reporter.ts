@@ -1,11 +1,9 @@
-// Reports the start and the end of a call to the engine, and notes both in this bridge's ledger.
+// Notes the start and the end of a call in this bridge's ledger, and reports the end to the engine.
 import { type Either, isRight } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
-import type { OwnerId } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { CallSchedule } from './call-schedule.ts';
 import { clip, messageOf } from '../log.ts';
-import { eventIdOf } from '../engine-link/event-id.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
 import type { HeldCall } from './held-call.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
@@ -17,8 +15,6 @@ import type { Outbox } from '../engine-link/outbox.ts';
 import { unreportableSettlement } from './settlement.ts';
 
 interface CallReporterOptions {
-  readonly owner: OwnerId;
-  readonly nonce: string;
   readonly schedule: CallSchedule;
   readonly leases: HeldLeases;
   readonly outbox: Outbox;
@@ -28,8 +24,6 @@ interface CallReporterOptions {
 }
 
 export interface CallReporter {
-  /** Reports the start to the engine; returns false when the engine did not record it. */
-  recordStart(call: HeldCall): Promise<boolean>;
   /** Notes the start in the ledger before the call runs; returns the report of the failed call when that fails. */
   noteStart(call: HeldCall): Promise<CallReport | null>;
   /** Reports how the call ended, and releases it. */
@@ -37,26 +31,7 @@ export interface CallReporter {
 }
 
 export function newCallReporter(options: CallReporterOptions): CallReporter {
-  const { owner, nonce, schedule, leases, outbox, ledger, clock, random } = options;
-  async function recordStart(call: HeldCall): Promise<boolean> {
-    const { effect_id, session_id, batch_id, call_id, plan_hash, attempt } = call.effect;
-    const answer = await outbox.report(
-      session_id,
-      {
-        kind: 'ToolCallStarted',
-        // Different in every process: a second bridge must be refused, not given the first bridge's answer.
-        event_id: eventIdOf(effect_id, `started/${nonce}`),
-        batch_id,
-        call_id,
-        plan_hash,
-        attempt,
-        owner,
-      },
-      effect_id,
-    );
-    call.started = isRight(answer);
-    return call.started;
-  }
+  const { schedule, leases, outbox, ledger, clock, random } = options;
 
   async function noteStart({ effect: { session_id, effect_id, plan_hash } }: HeldCall): Promise<CallReport | null> {
     try {
@@ -109,7 +84,7 @@ export function newCallReporter(options: CallReporterOptions): CallReporter {
     }
   }
 
-  return { recordStart, noteStart, settle };
+  return { noteStart, settle };
 }
 
 type Answer = Either<Rejection, void>;

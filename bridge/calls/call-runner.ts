@@ -6,11 +6,14 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { CallSchedule } from './call-schedule.ts';
 import type { PutBlob } from '../engine-link/text-content.ts';
 import { newCallReporter } from './call-reporter.ts';
+import { newCallStarts } from './call-start.ts';
 import { type CallEnd, notRun, runBounded } from '../executors/bounded-run.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { failedReport } from '../executors/call-report.ts';
 import { type Executors, contextOf } from '../executors/executors.ts';
 import type { HeldCall } from './held-call.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import type { Link } from '../engine-link/link.ts';
 import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import { type Log, clip, messageOf } from '../log.ts';
@@ -29,6 +32,8 @@ export interface CallRunnerOptions {
   readonly schedule: CallSchedule;
   readonly leases: HeldLeases;
   readonly outbox: Outbox;
+  readonly client: EngineClient;
+  readonly link: Link;
   readonly planCheck: PlanCheck;
   readonly ledger: BridgeLedger;
   readonly putBlob: PutBlob;
@@ -49,6 +54,7 @@ export interface CallRunner {
 export function newCallRunner(options: CallRunnerOptions): CallRunner {
   const { schedule, leases, planCheck, ledger, putBlob, clock, log } = options;
   const reporter = newCallReporter(options);
+  const starts = newCallStarts(options);
 
   async function run(call: HeldCall): Promise<void> {
     const noted = ledger.find(call.effect);
@@ -72,7 +78,7 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     const checked = await planCheck.check(effect, call.batch.plan);
     const executor = options.executors.find(effect.tool_id);
     // On record before the call runs, or before it is reported as failed: the engine accepts no other outcome.
-    if (!effect.read_only && !(await reporter.recordStart(call))) return null;
+    if (!(await starts.record(call))) return null;
     if (isLeft(checked)) return notRun(checked.left);
     if (executor === null) {
       return notRun(failedReport('executor_missing', `no executor of this bridge runs "${effect.tool_id}"`));

@@ -4,6 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { planHash } from '../../src/core/index.ts';
 import { digestJson } from '../../schemas/canonical.ts';
+import type { CallConsent } from '../../schemas/consent.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { CallId, Digest } from '../../schemas/ids.ts';
@@ -25,6 +26,8 @@ type Checked = E.Either<CallReport, JsonObject>;
 export interface PlanCheck {
   /** Synchronous when no blob has to be fetched. */
   check(call: ToolCall, plan: ToolBatchPlan | null): Checked | Promise<Checked>;
+  /** How a call of the plan was allowed; null when nothing asks about it. */
+  consentOf(call: ToolCall, plan: ToolBatchPlan | null): CallConsent | null;
 }
 
 export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
@@ -58,6 +61,7 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
       const { arguments_ref: ref } = call;
       return ref === undefined ? checkDigest(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
     },
+    consentOf: ({ call_id }, plan) => (plan === null ? null : (indexOf(plan)?.get(call_id)?.consent ?? null)),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import type { HostPlace } from '../../schemas/tool-set.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import type { CallReport } from './call-report.ts';
@@ -38,6 +39,8 @@ export interface Executor {
   run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
   /** Restores files of its workspace, all or none. Absent when the executor cannot restore files. */
   readonly restore?: Restore;
+  /** Where its calls run; each start states it. Absent when the calls do not depend on a host. */
+  readonly place?: HostPlace;
   /** Names the workspace of `restore`; undos of calls in other workspaces are not leased. */
   readonly workspace?: string;
 }

@@ -10,13 +10,14 @@ import { type CallReport, failedReport } from './call-report.ts';
 import type { CallContext, Executor } from './executors.ts';
 
 export function hostExecutor(
-  host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host, 'restore' | 'workspaceName'>>,
+  host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host, 'restore' | 'workspaceName' | 'place'>>,
 ): Executor {
-  const { restore, workspaceName } = host;
+  const { restore, workspaceName, place } = host;
   const named = workspaceName === undefined ? {} : { workspace: workspaceName };
   return {
     ...(restore === undefined ? {} : { restore: (files) => reportOf(restore(files), {}) }),
     ...named,
+    ...(place === undefined ? {} : { place }),
     tools: ['host.*'],
     async run({ session_id, tool_id }, args, context) {
       if (!host.has(tool_id)) return failedReport('executor_missing', `this host has no tool "${tool_id}"`);

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { brand } from '../../schemas/ids.ts';
 import { HOST_SESSIONS_MAX } from '../../schemas/limits.ts';
-import type { HostSessionFacts, HostSessionStatus } from '../../schemas/tool-set.ts';
+import type { HostPlace, HostSessionFacts, HostSessionStatus } from '../../schemas/tool-set.ts';
 import { ToolFault } from './outcome.ts';
 
 export type HostSessionPhase = 'unused' | 'ready' | 'closed' | 'expired';
@@ -38,10 +38,7 @@ export interface HostSessions {
 }
 
 /** One that is forgotten is adopted again on its next call, as after a restart. */
-export function createHostSessions(
-  now: () => number,
-  place: Pick<HostSessionFacts, 'sandbox' | 'workspace' | 'commands_share_user'>,
-): HostSessions {
+export function createHostSessions(now: () => number, place: HostPlace): HostSessions {
   /** The least recently used comes first. */
   const sessions = new Map<string, HostSession>();
   return {
@@ -56,10 +53,7 @@ export function createHostSessions(
   };
 }
 
-export function createHostSession(
-  now: () => number,
-  place: Pick<HostSessionFacts, 'sandbox' | 'workspace' | 'commands_share_user'>,
-): HostSession {
+export function createHostSession(now: () => number, place: HostPlace): HostSession {
   let phase: HostSessionPhase = 'unused';
   let id: HostSessionFacts['host_session_id'];
   let expiresAtMs: number | undefined;

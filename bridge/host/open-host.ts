@@ -2,7 +2,8 @@
 // the tool, and makes the outcome safe to send: secrets replaced, text well formed, not empty and cut to the allowed size.
 import type { JsonObject } from '../../schemas/json.ts';
 import { OUTPUT_BYTES_DEFAULT } from '../../schemas/limits.ts';
-import type { HostSessionFacts, SandboxLevel } from '../../schemas/tool-set.ts';
+import { brand } from '../../schemas/ids.ts';
+import type { HostPlace, HostSessionFacts, SandboxLevel } from '../../schemas/tool-set.ts';
 import { createRunningCommands } from './exec/running-commands.ts';
 import { openSandbox } from './exec/sandbox.ts';
 import { fitOutcome } from './fit-outcome.ts';
@@ -26,6 +27,8 @@ export interface Host {
   readonly sandboxNote: string;
   /** True when nothing keeps commands from what the host's own user can read, its token too. */
   readonly commandsShareUser: boolean;
+  /** Where calls run: each start states it, so that nothing runs here that was allowed elsewhere. */
+  readonly place: HostPlace;
   /** Names the workspace: an undo is done only where the name is the one that its call recorded. */
   readonly workspaceName: string;
   /** Git directories that appeared while the last commands of a killed host ran, and were moved when this one opened. */
@@ -76,15 +79,18 @@ function openParts(options: HostOptions): HostParts {
     const sandbox = openSandbox(workspace, { wanted, sandboxUid, runsCommands });
     const scratch = openScratch(workspace.path, tempDir);
     recoverPatches(workspace, scratch.patches);
+    const place = {
+      sandbox: sandbox.level,
+      workspace: workspace.path,
+      workspace_name: brand<'WorkspaceName'>(workspace.name),
+      ...(sandbox.sharesUser ? { commands_share_user: true } : {}),
+    };
     return {
       workspace,
       sandbox,
       scratch,
-      sessions: createHostSessions(options.now, {
-        sandbox: sandbox.level,
-        workspace: workspace.path,
-        ...(sandbox.sharesUser ? { commands_share_user: true } : {}),
-      }),
+      place,
+      sessions: createHostSessions(options.now, place),
       commands: createRunningCommands(),
       gitGuard: sandbox.level === 'none' ? unguarded : openGitGuard(workspace, scratch.records),
       redactor: createRedactor(options.secrets ?? []),
@@ -104,6 +110,7 @@ function createHost(parts: HostParts, gitQuarantined: readonly Quarantined[]): H
     sandboxNote: parts.sandbox.note,
     commandsShareUser: parts.sandbox.sharesUser,
     gitQuarantined,
+    place: parts.place,
     workspaceName: parts.workspace.name,
     has: (toolId) => HOST_TOOLS.has(toolId),
     async run(toolId, args, context) {

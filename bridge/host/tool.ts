@@ -1,4 +1,5 @@
 // The signature of a host tool, and what every call of one receives.
+import type { HostPlace } from '../../schemas/tool-set.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { RunningCommands } from './exec/running-commands.ts';
 import type { Sandbox } from './exec/sandbox.ts';
@@ -22,6 +23,8 @@ export interface HostCallContext {
 /** What all tools of one host share. */
 export interface HostParts {
   readonly workspace: Workspace;
+  /** What it reports of where calls run. */
+  readonly place: HostPlace;
   readonly sessions: HostSessions;
   readonly sandbox: Sandbox;
   readonly commands: RunningCommands;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { A, B, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
-import { BARRIER, FREE, HOSTED, ONCE, tool } from '../support/tools.ts';
+import { ASKS, BARRIER, FREE, HOSTED, ONCE, tool } from '../support/tools.ts';
 
 const LOOK = tool('look', {
   mode: 'read',
@@ -66,4 +66,32 @@ test('a call about which the policy asks now is taken from its bridge until a pe
   const { arguments_digest, batch_id, call_id } = callOf('free');
   await talk.submit([{ kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest, result: 'allow' }]);
   expect(await talk.leased(B)).toEqual(['batch-1/free/1']);
+});
+
+test('what was allowed in one place does not start in another: the bridge reports its place, and the call asks again', async () => {
+  const [here, there] = [
+    { sandbox: 'bwrap', workspace: '/a' },
+    { sandbox: 'none', workspace: '/b' },
+  ] as const;
+  const world = await newWorld();
+  const { talk } = world;
+  await talk.create(packageOf([ASKS]));
+  await talk.submit([{ kind: 'HostSessionUpdated', host_session: { host_session_status: 'ready', ...here } }]);
+  await talk.calls(['asks', 'asks']);
+  const state = await talk.state();
+  const batch = state.active_tool_batch ?? expect.fail('no batch is open');
+  const { arguments_digest, call_id } = batch.plan.planned_calls[0] ?? expect.fail('nothing is planned');
+  const allow = {
+    kind: 'user.tool_confirmation',
+    batch_id: batch.batch_id,
+    call_id,
+    arguments_digest,
+    result: 'allow',
+  } as const;
+  await talk.submit([{ ...allow, grant: {} }]);
+  const [effect] = callsIn(await talk.lease(B));
+  const startedIn = (place: object) => ({ ...started(effect ?? expect.fail('not leased'), B), place }) as never;
+  expect(await talk.outcome(startedIn(there), B)).toBe('other_place');
+  await talk.submit([{ kind: 'HostSessionUpdated', host_session: there }]);
+  expect(await talk.outcome(startedIn(there), B)).toBe('waits_for_person');
 });

@@ -1,7 +1,10 @@
 // Host sessions (AOS P7, "Host Session Gating Semantics"): facts from several events, expiry, and runs that open one.
 import { describe, expect, test } from 'vitest';
 import { defaultToolPackage, permissionTools } from '../../src/index.ts';
+import { brand } from '../../schemas/index.ts';
+import { asking, calling, statuses } from '../support/consent.ts';
 import { call, session } from '../support/session.ts';
+import { tool } from '../support/tools.ts';
 
 const real = (): ReturnType<typeof session> => session({ tool_package: defaultToolPackage() });
 
@@ -52,6 +55,52 @@ describe('facts', () => {
       workspace: '/w',
       capabilities: ['net'],
     });
+  });
+});
+
+describe('the place of a host', () => {
+  const HERE = { sandbox: 'bwrap', workspace: '/w', workspace_name: brand<'WorkspaceName'>('w@1') } as const;
+  const inPlace = asking().host({ host_session_status: 'ready', ...HERE });
+  const elsewhere = [
+    ['name of the workspace', { ...HERE, workspace_name: brand<'WorkspaceName'>('w@2') }],
+    ['path, where a name is missing', { sandbox: 'bwrap', workspace: '/v' }],
+    ['sandbox', { ...HERE, sandbox: 'none' }],
+    ['user of the commands', { ...HERE, commands_share_user: true }],
+  ] as const;
+
+  test.each(elsewhere)('is another with another %s: grants end, and answers ask again', (_, place) => {
+    const approved = calling(inPlace, call('a', 'asks'), call('w', 'asks'), call('free', 'free')).allowed('a');
+    const granted = approved.allowed('w', { grant: {} });
+    expect(statuses(granted)).toEqual(['queued', 'queued', 'queued']);
+    expect(granted.refusal('ToolCallStarted', { ...granted.callFields('a'), owner: 'b', place }).code).toBe(
+      'other_place',
+    );
+    const moved = granted.host(place);
+    expect(moved.state.consent.grants).toEqual([]);
+    expect(statuses(moved)).toEqual(['waiting', 'waiting', 'queued']);
+    expect(moved.takes('ToolCallStarted', { ...moved.callFields('free'), owner: 'b', place }).phase()).toBe(
+      'executing',
+    );
+    expect(statuses(moved.allowed('a'))).toEqual(['queued', 'waiting', 'queued']);
+  });
+
+  test('is the same with the same facts, and with another path under the same name', () => {
+    const run = calling(inPlace, call('a', 'asks')).allowed('a', { grant: {} });
+    for (const place of [HERE, { ...HERE, workspace: '/mounted' }, {}]) {
+      const same = run.host(place);
+      expect([statuses(same), same.state.consent.grants.length]).toEqual([['queued'], 1]);
+      expect(statuses(run.takes('ToolCallStarted', { ...run.callFields('a'), owner: 'b', place }))).toEqual([
+        'running',
+      ]);
+    }
+  });
+
+  test('changes while an approved call runs: its next attempt asks', () => {
+    const again = tool('again', { permission_policy: 'always_ask', idempotent: true });
+    const ready = asking({}, {}, [again]).host({ host_session_status: 'ready', ...HERE });
+    const running = calling(ready, call('a', 'again')).allowed('a').started('a');
+    expect(statuses(running.leaseExpired('a'))).toEqual(['queued']);
+    expect(statuses(running.host({ ...HERE, sandbox: 'none' }).leaseExpired('a'))).toEqual(['waiting']);
   });
 });
 

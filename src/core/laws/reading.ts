@@ -1,6 +1,7 @@
 // The reading of a log that the laws share: what the events so far say about the open batch. It takes the plan from the
 // state, and which calls a cancellation or a time ended; every other fact comes from the events.
 import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
+import { hasMoved } from '../../../reducers/host-session.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../../../schemas/ids.ts';
 import { AMENDED_MAX, DETACHED_MAX } from '../../../schemas/limits.ts';
@@ -31,6 +32,8 @@ export interface CallReading {
   allowedAt: number | null;
   /** The answer was about this very call, so no later policy asks again. */
   answered: boolean;
+  /** Where the host runs calls has changed since it was planned: what a person gave with the plan no longer counts. */
+  moved: boolean;
   result: { readonly position: number; readonly status: CallResult } | null;
 }
 
@@ -111,6 +114,7 @@ function readBatch({ batch_id, observed, plan }: ActiveToolBatch, openedAt: numb
       asks: planned?.consent?.ask === 'person',
       allowedAt: null,
       answered: false,
+      moved: false,
       result: status === null ? null : { position: openedAt, status },
     };
   });
@@ -145,10 +149,16 @@ export const changesRules = ({ before, after }: FoldedEvent): boolean =>
 /** The calls that have not started and about which the policy asks now, unless a person has answered about them. */
 function noteAsked(open: BatchReading, folded: FoldedEvent): void {
   const { event, after } = folded;
+  const moved = hasMoved(folded.before.tool_runtime_context, after.tool_runtime_context);
+  for (const call of moved ? open.calls : []) {
+    call.answered = false;
+    call.moved = true;
+  }
   const own = 'call_id' in event ? open.byId.get(event.call_id) : undefined;
-  for (const call of changesRules(folded) ? open.calls : own === undefined ? [] : [own]) {
+  for (const call of moved || changesRules(folded) ? open.calls : own === undefined ? [] : [own]) {
     const { planned, observed } = call;
-    if (planned === null || call.result !== null || call.running || call.answered || isAmended(planned)) continue;
+    if (planned === null || call.result !== null || call.running || call.answered) continue;
+    if (isAmended(planned) && !call.moved) continue;
     const tool = after.tool_registry[planned.tool_id];
     if (tool === undefined || after.consent === undefined) continue;
     if (decideConsent(after.consent, tool, observed.arguments ?? null).decision !== 'ask') continue;

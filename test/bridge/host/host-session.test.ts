@@ -126,11 +126,8 @@ describe('the host session', () => {
   test('the first call of a process adopts the session in state, and reports it once', async () => {
     const host = await open({ a: 'x' });
     const first = await host.call('host.fs.exists', { path: 'a' });
-    expect(first.hostSession).toEqual({
-      host_session_status: 'ready',
-      sandbox: host.sandbox,
-      workspace: host.workspace.path,
-    });
+    expect(first.hostSession).toEqual({ host_session_status: 'ready', ...host.place });
+    expect(host.place).toMatchObject({ sandbox: host.sandbox, workspace: host.workspace.path });
     expect((await host.call('host.fs.exists', { path: 'a' })).hostSession).toBeUndefined();
   });
 

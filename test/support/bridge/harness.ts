@@ -52,6 +52,8 @@ const TOOLS: readonly ToolSpec[] = [
     parallelism_hint: onPath('write'),
   }),
   spec('hosted', { availability_rules: ['host_session_ready'] }),
+  spec('asks', { permission_policy: 'always_ask' }),
+  spec('asks_read', { read_only: true, permission_policy: 'always_ask', parallelism_hint: onPath('read') }),
   spec('tiny', { read_only: true, parallelism_hint: { parallel_safe: true }, output_bytes_max: 400 }),
 ];
 

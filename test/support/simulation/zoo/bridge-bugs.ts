@@ -104,7 +104,9 @@ vi.mock(import('../../../../bridge/calls/plan-check.ts'), async (load) => {
     ...real,
     newPlanCheck: (readBlob) => {
       const check = real.newPlanCheck(readBlob);
-      return planted.bug === 'the plan is not checked' ? { check: async (call) => right(call.arguments ?? {}) } : check;
+      return planted.bug === 'the plan is not checked'
+        ? { ...check, check: async (call) => right(call.arguments ?? {}) }
+        : check;
     },
   };
 });
