@@ -146,14 +146,20 @@ function noteRules({ since }: Reading, { event, position, before, after }: Folde
 export const changesRules = ({ before, after }: FoldedEvent): boolean =>
   after.effective_tools !== before.effective_tools || after.consent !== before.consent;
 
-/** The calls that have not started and about which the policy asks now, unless a person has answered about them. */
-function noteAsked(open: BatchReading, folded: FoldedEvent): void {
-  const { event, after } = folded;
-  const moved = hasMoved(folded.before.tool_runtime_context, after.tool_runtime_context);
+/** Returns whether the host runs calls in another place from here on: answers that were given before no longer count. */
+function noteMoved(open: BatchReading, { before, after }: FoldedEvent): boolean {
+  const moved = hasMoved(before.tool_runtime_context, after.tool_runtime_context);
   for (const call of moved ? open.calls : []) {
     call.answered = false;
     call.moved = true;
   }
+  return moved;
+}
+
+/** The calls that have not started and about which the policy asks now, unless a person has answered about them. */
+function noteAsked(open: BatchReading, folded: FoldedEvent): void {
+  const { event, after } = folded;
+  const moved = noteMoved(open, folded);
   const own = 'call_id' in event ? open.byId.get(event.call_id) : undefined;
   for (const call of moved || changesRules(folded) ? open.calls : own === undefined ? [] : [own]) {
     const { planned, observed } = call;
