@@ -18,6 +18,7 @@ import { openScratch } from './scratch.ts';
 import { findRipgrep } from './search/ripgrep.ts';
 import type { HostCallContext, HostParts, HostTool } from './tool.ts';
 import { type RestorableFile, restoreFiles } from './undo/restore-files.ts';
+import { refuseOwnCode } from './workspace/own-code.ts';
 import { openWorkspace } from './workspace/workspace.ts';
 
 export interface Host {
@@ -75,6 +76,7 @@ function openParts(options: HostOptions): HostParts {
   const { tempDir, protect = [], workspaceName } = options;
   const workspace = openWorkspace(options.workspace, { protect, name: workspaceName });
   try {
+    refuseOwnCode(workspace.path);
     const { sandbox: wanted = 'auto', sandboxUid, runsCommands = true } = options;
     const sandbox = openSandbox(workspace, { wanted, sandboxUid, runsCommands });
     const scratch = openScratch(workspace.path, tempDir);
@@ -94,7 +96,7 @@ function openParts(options: HostOptions): HostParts {
       commands: createRunningCommands(),
       gitGuard: sandbox.level === 'none' ? unguarded : openGitGuard(workspace, scratch.records),
       redactor: createRedactor(options.secrets ?? []),
-      ripgrep: findRipgrep(workspace.path),
+      ripgrep: findRipgrep(workspace.path, sandbox.identity),
       now: options.now,
     };
   } catch (error) {

@@ -7,6 +7,7 @@ import type { GitGuard } from './git/git-guard.ts';
 import type { HostOutcome } from './outcome.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { Scratch } from './scratch.ts';
+import type { Ripgrep } from './search/ripgrep.ts';
 import type { HostSessions } from './host-session.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -31,8 +32,8 @@ export interface HostParts {
   readonly gitGuard: GitGuard;
   readonly scratch: Scratch;
   readonly redactor: Redactor;
-  /** The path of rg(1); null when it is not installed. */
-  readonly ripgrep: string | null;
+  /** Null when rg(1) is not installed. */
+  readonly ripgrep: Ripgrep | null;
   readonly now: () => number;
 }
 

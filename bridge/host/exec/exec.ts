@@ -19,7 +19,7 @@ import { type ChildEnvironment, childEnvironment } from './child-environment.ts'
 import { reportCommand } from './command-report.ts';
 import type { Keeper } from './keeper.ts';
 import { type Capture, openCapture } from './output-capture.ts';
-import { findProgram, programDirectories } from './find-program.ts';
+import { isProgram, programDirectories } from './find-program.ts';
 import { type CommandEnd, type RunningCommand, startCommand } from './run-command.ts';
 
 interface ExecCall {
@@ -79,7 +79,7 @@ function readCall(args: JsonObject, { workspace }: HostParts, context: HostCallC
     timeoutMs: optionalCount(args, 'timeout_ms', 1, limitMs) ?? limitMs,
   };
   // Checked before anything starts: a sandbox would only report that its innermost program failed to run.
-  if (!program.includes('/') && !Object.hasOwn(added, 'PATH') && findProgram(program) === null) {
+  if (!program.includes('/') && !Object.hasOwn(added, 'PATH') && !isProgram(program)) {
     throw new ToolFault('spawn_failed', spawnAdvice(call, 'ENOENT'));
   }
   return call;

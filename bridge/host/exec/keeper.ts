@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { KEEPER_STARTS_MAX } from '../../../schemas/limits.ts';
-import { findProgram } from './find-program.ts';
+import { findHelper } from './find-program.ts';
 
 export interface Keeper {
   /** Resolves once the group would end with this process; rejects when no keeper can be started. */
@@ -21,7 +21,7 @@ export interface Keeper {
  * descriptor closes first. `keep` leaves the descriptor open, for a second gate behind the first.
  */
 export function startGate(after: 'keep' | 'close'): readonly string[] {
-  const shell = findProgram('sh');
+  const shell = findHelper('sh');
   if (shell === null) return [];
   return [shell, '-c', `read -r go <&3 && exec "$@"${after === 'close' ? ' 3<&-' : ''}`, 'sh'];
 }
@@ -83,7 +83,7 @@ done
 for group in $groups; do kill -s KILL -- "-$group"; done`;
 
 function startKeeper(): ChildProcess {
-  const child = spawn(findProgram('sh') ?? 'sh', ['-c', KEEPER], {
+  const child = spawn(findHelper('sh') ?? 'sh', ['-c', KEEPER], {
     cwd: '/',
     env: {},
     detached: true,

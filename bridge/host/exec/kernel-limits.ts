@@ -8,11 +8,11 @@ import {
   COMMAND_PROCESSES_MAX,
 } from '../../../schemas/limits.ts';
 import type { Owner } from '../workspace/workspace.ts';
-import { findProgram, worksInFront } from './find-program.ts';
+import { findHelper, worksInFront } from './find-program.ts';
 
 /** Empty where prlimit is not installed, or where these limits exceed the host's own. */
 export function limitPrefix(identity: Owner | null): readonly string[] {
-  const prlimit = findProgram('prlimit');
+  const prlimit = findHelper('prlimit');
   if (prlimit === null) return [];
   const prefix = [
     prlimit,

@@ -1,9 +1,10 @@
 // Chooses the sandbox that commands run in (docs/design.md, "Safety"). It is probed once, by running a command in it with
 // the flags that are used later: an installed bwrap does not mean that the kernel allows it.
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { SandboxLevel } from '../../../schemas/tool-set.ts';
+import { ownCodeIn } from '../workspace/own-code.ts';
 import { type Owner, type Workspace, refuseReplaced } from '../workspace/workspace.ts';
 import { type SandboxMounts, bwrapArguments, systemMounts } from './bwrap-arguments.ts';
 import { childEnvironment } from './child-environment.ts';
@@ -11,7 +12,7 @@ import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './command-identity.ts';
 import { startGate } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
-import { findProgram } from './find-program.ts';
+import { findHelper } from './find-program.ts';
 
 /** The process to start for a command. */
 export interface Launch {
@@ -63,7 +64,7 @@ export function openSandbox(workspace: Workspace, options: SandboxOptions): Sand
     return unconfined(identity, limits, { note: `none: ${why}; commands run as ${who}${own}`, shares });
   };
   if (wanted === 'none') return bare('chosen by the operator');
-  const bwrap = process.platform === 'linux' ? findProgram('bwrap') : null;
+  const bwrap = process.platform === 'linux' ? findHelper('bwrap') : null;
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
     const faults: string[] = [];
@@ -87,8 +88,14 @@ export function openSandbox(workspace: Workspace, options: SandboxOptions): Sand
   );
 }
 
-/** Without a sandbox, commands could change the data of refold that the workspace contains. */
+/** Without a sandbox, commands could change the code and the data of refold that the workspace contains. */
 function refuseUnhidden({ path, places }: Workspace, why: string): void {
+  const code = ownCodeIn(path).find((place) => existsSync(place));
+  if (code !== undefined)
+    throw new SandboxRefused(
+      `the workspace ${path} contains ${code}, whose programs refold itself runs, and without a sandbox (${why}) commands ` +
+        'could change them; install refold and node outside the workspace, or install bubblewrap',
+    );
   const [hidden] = places.hiddenIn([path]);
   if (hidden === undefined) return;
   throw new SandboxRefused(

@@ -1,21 +1,24 @@
 // What the sandbox of one command does not let it change or see in the directories that are mounted, as flags of bubblewrap
 // that follow the mounts. Every directory above such a path is a mount of its own, which cannot be renamed: else a command
 // could move the path away from under the flags of the next one.
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { GitEntry } from '../git/git-entries.ts';
 import { lookUp, withDirectory } from '../workspace/directory.ts';
 import { isWithin } from '../workspace/mounts.ts';
+import { ownCodeIn } from '../workspace/own-code.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
-/** `readOnly`: git directories of the workspace. `mounted`: the other directories that the sandbox shows. */
+/** `readOnly`: git directories of the workspace, to which refold's own code in it is added. `mounted`: the other directories that the sandbox shows. */
 export function shieldFlags(
   workspace: Workspace,
   readOnly: readonly GitEntry[],
   mounted: readonly string[],
 ): readonly string[] {
-  const fixed = readOnly
+  const git = readOnly
     .filter((entry) => canBeMounted(workspace, entry))
     .map(({ names }) => join(workspace.path, ...names));
+  const fixed = [...git, ...ownCodeIn(workspace.path).filter((path) => existsSync(path))];
   const hidden = workspace.places.hiddenIn([workspace.path, ...mounted]);
   const above = directoriesAbove(workspace.path, [...fixed, ...hidden.map(({ path }) => path)]);
   return [

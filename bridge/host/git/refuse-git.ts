@@ -1,6 +1,9 @@
-// Keeps file tools out of git directories: they write nothing in one, and no file that would complete one.
+// Keeps file tools out of what programs of the user run: they write nothing in a git directory, no file that would
+// complete one, and nothing among the programs that refold itself runs.
 import { ToolFault } from '../outcome.ts';
 import { lookUp, withDirectory } from '../workspace/directory.ts';
+import { isWithin } from '../workspace/mounts.ts';
+import { ownCodeIn } from '../workspace/own-code.ts';
 import { type WorkspacePath, pathOf, refuseProtected } from '../workspace/path-name.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { hasGitContent } from './git-entries.ts';
@@ -8,6 +11,7 @@ import { hasGitContent } from './git-entries.ts';
 /** Throws `forbidden` when a file of `paths` must not be written, or when all of them together would make a git directory. */
 export function refuseWrites(workspace: Workspace, paths: readonly WorkspacePath[]): void {
   for (const path of paths) refuseProtected(path);
+  refuseCode(workspace, paths);
   const written = new Set(paths.flatMap(({ names }) => names.map((_, index) => names.slice(0, index + 1).join('/'))));
   const checked = new Set<string>();
   for (const path of paths) {
@@ -21,6 +25,22 @@ export function refuseWrites(workspace: Workspace, paths: readonly WorkspacePath
     }
   }
 }
+
+function refuseCode({ path: root }: Workspace, paths: readonly WorkspacePath[]): void {
+  // Compared without case, because some file systems ignore it.
+  const code = ownCodeIn(root).map((place) => place.toLowerCase());
+  for (const { names, shown } of paths) {
+    const path = [root, ...names].join('/').toLowerCase();
+    if (code.some((place) => isWithin(path, place))) throw codeFault(shown);
+  }
+}
+
+const codeFault = (shown: string): ToolFault =>
+  new ToolFault(
+    'forbidden',
+    `${shown} is or would be among the programs that refold itself runs, which tools may read but must not write; choose ` +
+      'another path',
+  );
 
 function exists({ root }: Workspace, above: readonly string[], name: string): boolean {
   try {

@@ -21,7 +21,7 @@ import { type Workspace, missingFault, readRange, withFile, withParent } from '.
 import { withDeadline } from './deadline.ts';
 import { readGlob } from './glob.ts';
 import { type LineMatcher, literalOf, openMatcher } from './line-matcher.ts';
-import { canPrefilter, filesContaining } from './ripgrep.ts';
+import { type Ripgrep, canPrefilter, filesContaining } from './ripgrep.ts';
 import { type Tree, filterFiles, listTree, truncationNote } from './tree-files.ts';
 
 export interface GrepQuery {
@@ -33,7 +33,7 @@ export interface GrepQuery {
 }
 
 export interface Prefilter {
-  readonly ripgrep: string | null;
+  readonly ripgrep: Ripgrep | null;
   /** Trees with fewer files are searched without ripgrep. */
   readonly filesMin: number;
 }

@@ -3,18 +3,24 @@
 // search opens each listed file itself. A file that is not listed cannot match, because the literal is ASCII and ripgrep
 // searches every file as bytes. So the result is the same with and without it, which a test checks.
 import { spawn } from 'node:child_process';
-import { constants, accessSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { accessSync, constants, realpathSync } from 'node:fs';
+import { basename, delimiter, isAbsolute, join } from 'node:path';
+import { isInside } from '../workspace/own-code.ts';
+import type { Owner } from '../workspace/workspace.ts';
 
-/** The path of rg: the first on the host's PATH that is outside the workspace, where an agent could plant a program. */
-export function findRipgrep(workspacePath: string): string | null {
+/**
+ * rg: the first on the host's PATH that no path in the workspace leads to, where an agent could plant a program.
+ * Its path is without links, so that it leads to the same program later.
+ */
+export function findRipgrep(workspacePath: string, identity: Owner | null): Ripgrep | null {
   for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
-    const inside = directory === workspacePath || directory.startsWith(`${workspacePath}/`);
-    if (!isAbsolute(directory) || inside) continue;
-    const path = join(directory, 'rg');
+    if (!isAbsolute(directory)) continue;
     try {
+      const path = realpathSync(join(directory, 'rg'));
       accessSync(path, constants.X_OK);
-      return path;
+      // A program of many names does something else when it is started by its own.
+      if (basename(path) !== 'rg') continue;
+      if (![realpathSync(directory), path].some((place) => isInside(place, workspacePath))) return { path, identity };
     } catch {
       // Not in this directory.
     }
@@ -22,12 +28,18 @@ export function findRipgrep(workspacePath: string): string | null {
   return null;
 }
 
+export interface Ripgrep {
+  readonly path: string;
+  /** The user that it runs as, that of commands; null for the host's own. A file that it cannot read ends the prefilter. */
+  readonly identity: Owner | null;
+}
+
 /** True for a literal that matches bytes exactly where it matches the decoded text. */
 export const canPrefilter = (literal: string): boolean => /^[\x20-\x7e]+$/.test(literal);
 
 /** Paths below `directory`, `/`-separated, of the files that contain `literal`; null when rg could not read them all. */
 export function filesContaining(
-  ripgrep: string,
+  { path: ripgrep, identity }: Ripgrep,
   literal: string,
   directory: string,
   signal: AbortSignal,
@@ -43,7 +55,13 @@ export function filesContaining(
   args.push('--no-ignore', '--hidden', '--text', '--encoding', 'none', '--no-mmap', '--glob', '!.git/', '--glob');
   args.push('!node_modules/', '--color', 'never', '--regexp', literal, '--', '.');
   return new Promise((resolve) => {
-    const child = spawn(ripgrep, args, { cwd: directory, env: {}, stdio: ['ignore', 'pipe', 'ignore'], signal });
+    const child = spawn(ripgrep, args, {
+      ...identity,
+      cwd: directory,
+      env: {},
+      stdio: ['ignore', 'pipe', 'ignore'],
+      signal,
+    });
     const chunks: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.on('error', () => resolve(null));

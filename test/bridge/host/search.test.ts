@@ -7,7 +7,7 @@ import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { type GrepQuery, searchWorkspace } from '../../../bridge/host/search/grep.ts';
 import { createRedactor } from '../../../bridge/secrets/redactor.ts';
 import { literalOf } from '../../../bridge/host/search/line-matcher.ts';
-import { filesContaining, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
+import { type Ripgrep, filesContaining, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
 import { walkKindHere } from '../../../bridge/host/workspace/directory.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -205,7 +205,8 @@ describe('host.fs.glob', () => {
 });
 
 // rg compared with the native search: as the prefilter that the host uses, and as a search of its own with the same rules.
-const ripgrep = findRipgrep('/nowhere');
+const ripgrep = findRipgrep('/nowhere', null);
+const NO_RIPGREP: Ripgrep = { path: '/bin/false-or-missing', identity: null };
 if (ripgrep === null)
   process.stderr.write('rg is not installed: its agreement with the native search is NOT checked\n');
 
@@ -253,7 +254,7 @@ describe.runIf(ripgrep !== null)('ripgrep', () => {
             ignoreCase: false,
             max: 50,
           };
-          const search = (rg: string | null): Promise<HostOutcome> =>
+          const search = (rg: Ripgrep | null): Promise<HostOutcome> =>
             searchWorkspace(
               { workspace, redactor: createRedactor([]) },
               query,
@@ -264,7 +265,7 @@ describe.runIf(ripgrep !== null)('ripgrep', () => {
           expect(filtered).toEqual(native);
           // rg alone, with the same rules, finds the same lines. It prints other bytes than ours where text is not UTF-8.
           const own = spawnSync(
-            ripgrep ?? '',
+            ripgrep?.path ?? '',
             [
               '--no-config',
               '--no-ignore',
@@ -303,9 +304,9 @@ describe.runIf(ripgrep !== null)('ripgrep', () => {
   test('is ignored when it could not read every file', async () => {
     const planted = makeWorkspace({ 'top/a': 'hit\n' });
     const signal = new AbortController().signal;
-    expect(await filesContaining(ripgrep ?? '', 'hit', planted.at('top'), signal)).toContain('a');
-    expect(await filesContaining('/bin/false-or-missing', 'hit', planted.at('top'), signal)).toBeNull();
-    expect(await filesContaining(ripgrep ?? '', 'hit', planted.at('gone'), signal)).toBeNull();
+    expect(await filesContaining(ripgrep ?? NO_RIPGREP, 'hit', planted.at('top'), signal)).toContain('a');
+    expect(await filesContaining(NO_RIPGREP, 'hit', planted.at('top'), signal)).toBeNull();
+    expect(await filesContaining(ripgrep ?? NO_RIPGREP, 'hit', planted.at('gone'), signal)).toBeNull();
     planted.remove();
   });
 });

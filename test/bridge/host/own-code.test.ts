@@ -1,0 +1,194 @@
+// The programs that run outside every sandbox: refold's package, what it imports, node, and the helper programs. A tool that
+// could write one would run code as the user at the next `npx refold`.
+import { chmodSync, existsSync, mkdirSync, renameSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findHelper, programDirectories } from '../../../bridge/host/exec/find-program.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
+import { findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
+import { ownCodeIn, refuseOwnCode } from '../../../bridge/host/workspace/own-code.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { type TestHost, type TestWorkspace, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+
+const probe = await makeHost();
+const hasBwrap = probe.sandbox === 'bwrap';
+if (!hasBwrap) process.stderr.write(`refold's own code in a sandbox is NOT tested here: ${probe.sandboxNote}\n`);
+await probe.end();
+
+const MAIN = 'node_modules/refold/dist/src/cli/main.js';
+/** A project in which refold is installed. */
+const PROJECT = {
+  [MAIN]: 'true refold',
+  'node_modules/.bin/refold': 'true refold',
+  'node_modules/level/index.js': 'true level',
+  'src/a.txt': 'a',
+};
+
+const withFiles = (files: Readonly<Record<string, string>>, use: (workspace: TestWorkspace) => void): void => {
+  const workspace = makeWorkspace(files);
+  try {
+    use(workspace);
+  } finally {
+    workspace.remove();
+  }
+};
+
+const withProject = async (use: (host: TestHost) => Promise<void>): Promise<void> => {
+  const host = await makeHost(PROJECT);
+  try {
+    await use(host);
+    for (const [name, text] of Object.entries(PROJECT)) expect([name, host.workspace.read(name)]).toEqual([name, text]);
+    expect(existsSync(host.workspace.at('node_modules/new'))).toBe(false);
+  } finally {
+    await host.end();
+  }
+};
+
+describe.runIf(hasBwrap)('a workspace in which refold is installed', () => {
+  const patch = (lines: string): JsonObject => ({ patch: `*** Begin Patch\n${lines}\n*** End Patch` });
+  const WRITES: readonly (readonly [string, JsonObject])[] = [
+    ['host.fs.write_file', { path: MAIN, text: 'planted' }],
+    ['host.fs.write_file', { path: 'NODE_MODULES/.bin/refold', text: 'planted', create_parents: true }],
+    ['host.fs.write_file', { path: 'node_modules/new/index.js', text: 'planted', create_parents: true }],
+    ['host.fs.edit_file', { path: 'node_modules/level/index.js', old_string: 'true', new_string: 'planted' }],
+    ['host.fs.apply_patch', patch('*** Add File: node_modules/new/x.js\n+planted')],
+    ['host.fs.apply_patch', patch(`*** Delete File: ${MAIN}`)],
+    ['host.fs.apply_patch', patch('*** Update File: src/a.txt\n*** Move to: node_modules/new/a\n@@\n-a\n+b')],
+  ];
+
+  test('lets file tools and undo read it, and write none of it', () =>
+    withProject(async (host) => {
+      for (const [tool, args] of WRITES) {
+        const { success, code, text } = await host.call(tool, args);
+        const wanted = tool === 'host.fs.apply_patch' ? 'path_forbidden' : 'forbidden';
+        expect([args, success, code]).toEqual([args, false, wanted]);
+        expect(text).toContain('programs that refold itself runs');
+      }
+      const put = { path: MAIN, before: Buffer.from('planted'), after_digest: null };
+      expect(host.restore([put])).toMatchObject({ success: false, code: 'forbidden' });
+      expect((await host.call('host.fs.read_file', { path: MAIN })).text).toContain('true refold');
+      expect(await host.call('host.fs.write_file', { path: 'src/b.txt', text: 'b' })).toMatchObject({ success: true });
+    }));
+
+  test('lets commands read it, and neither write nor move it', () =>
+    withProject(async (host) => {
+      const sh = async (script: string) => (await host.call('host.exec', { argv: ['sh', '-c', script] })).data;
+      for (const script of [
+        `echo planted > ${MAIN}`,
+        'ln -sf /bin/true node_modules/.bin/refold',
+        'mkdir node_modules/new',
+        'mv node_modules away',
+        'mv node_modules/refold node_modules/new',
+        'rm -rf node_modules/level',
+        `ln ${MAIN} alias && echo planted > alias`,
+        'umount node_modules',
+      ]) {
+        expect([script, (await sh(script))?.['exit_code']]).not.toEqual([script, 0]);
+      }
+      expect((await sh(`cat ${MAIN} && echo b > src/c.txt`))?.['exit_code']).toBe(0);
+    }));
+});
+
+test('a workspace in which refold is installed is refused without a sandbox, except to put files back', async () => {
+  const files = makeWorkspace(PROJECT);
+  const options = { workspace: files.path, tempDir: files.tempDir, sandbox: 'none' as const, now: () => 0 };
+  await expect(openHost(options)).rejects.toThrow(
+    /contains .*node_modules, whose programs .*; install refold and node/,
+  );
+  await (await openHost({ ...options, runsCommands: false })).close();
+  files.remove();
+});
+
+test("refold's own checkout is refused as a workspace, with what to do", async () => {
+  const checkout = dirname(dirname(dirname(import.meta.dirname)));
+  for (const workspace of [checkout, join(checkout, 'src')])
+    await expect(openHost({ workspace, now: () => 0 })).rejects.toThrow(
+      /lies in .*run a copy that is installed outside/,
+    );
+});
+
+describe('own code in a workspace', () => {
+  const found = ({ path, at }: TestWorkspace, packagePath: string, node = process.execPath): readonly string[] =>
+    ownCodeIn(path, { package: at(packagePath), node })
+      .map((place) => place.slice(path.length + 1))
+      .toSorted();
+
+  test('is the package, where its imports are looked up, and what npx would run', () => {
+    withFiles({ [MAIN]: '', 'node_modules/node/bin/node': '' }, (files) => {
+      expect(found(files, 'node_modules/refold', files.at('node_modules/node/bin/node'))).toEqual(['node_modules']);
+    });
+    withFiles({ 'a/packages/refold/x': '', 'nvm/bin/node': '' }, (files) => {
+      expect(found(files, 'a/packages/refold', files.at('nvm/bin/node'))).toEqual([
+        'a/node_modules',
+        'a/packages/node_modules',
+        'a/packages/refold',
+        'node_modules',
+        'nvm/bin',
+      ]);
+    });
+  });
+
+  test('is also a refold that does not run now', () => {
+    withFiles({ 'packages/refold/x': '', 'node_modules/.bin/x': '' }, (files) => {
+      const elsewhere = `../${basename(files.tempDir)}`;
+      mkdirSync(files.tempDir);
+      expect(found(files, elsewhere)).toEqual([]);
+      symlinkSync('../packages/refold', files.at('node_modules/refold'));
+      expect(found(files, elsewhere)).toEqual(['node_modules', 'packages/node_modules', 'packages/refold']);
+    });
+  });
+
+  test('is refused behind a link, which a command could replace', () => {
+    withFiles(PROJECT, (files) => {
+      renameSync(files.at('node_modules'), files.at('deps'));
+      symlinkSync('deps', files.at('node_modules'));
+      expect(() => refuseOwnCode(files.path)).toThrow(/node_modules, in which refold is looked up, is a symbolic link/);
+    });
+  });
+});
+
+const plant = (files: TestWorkspace, name: string): void => {
+  files.write(name, '#!/bin/sh\nexit 0\n');
+  chmodSync(files.at(name), 0o755);
+};
+
+test('helper programs are not looked up beside node, which a project may contain', () => {
+  withFiles({}, (files) => {
+    const node = process.execPath;
+    for (const name of ['node', 'bwrap', 'sh', 'prlimit']) plant(files, `bin/${name}`);
+    process.execPath = files.at('bin/node');
+    try {
+      expect(programDirectories()[0]).toBe(files.at('bin'));
+      for (const name of ['bwrap', 'sh', 'prlimit']) expect(findHelper(name) ?? '').not.toContain(files.path);
+    } finally {
+      process.execPath = node;
+    }
+  });
+});
+
+test('rg is not taken from the workspace, whatever path of PATH leads there', () => {
+  withFiles({}, (files) => {
+    plant(files, 'bin/rg');
+    symlinkSync(files.path, files.tempDir);
+    mkdirSync(files.at('../outer'));
+    symlinkSync(files.at('bin/rg'), files.at('../outer/rg'));
+    mkdirSync(files.at('../far'));
+    renameSync(files.at('bin/rg'), files.at('../far/rg'));
+    plant(files, 'bin/rg');
+    mkdirSync(files.at('linked'));
+    symlinkSync(files.at('../far/rg'), files.at('linked/rg'));
+    const before = process.env['PATH'];
+    const foundOn = (path: string): string | undefined => {
+      process.env['PATH'] = path;
+      return findRipgrep(files.path, null)?.path;
+    };
+    try {
+      for (const alias of ['bin', '../workspace/bin', '../host/bin', '../outer', 'linked', '../host/linked'])
+        expect([alias, foundOn(`${files.path}/${alias}`)]).toEqual([alias, undefined]);
+      expect(foundOn(`/${files.at('bin')}`)).toBeUndefined();
+      expect(foundOn(`/${files.at('bin')}:${dirname(files.path)}/far`)).toBe(`${dirname(files.path)}/far/rg`);
+    } finally {
+      process.env['PATH'] = before;
+    }
+  });
+});
