@@ -216,6 +216,8 @@ export const TABLE_CHECK_BYTES = 262_144;
  * its recorded digest.
  */
 export const READ_PAGE_EVENTS = 1_000;
+/** Bytes of commits read from the journal at a time, or of its entries in a part of a backup: the one that reaches it is the last. */
+export const READ_PAGE_BYTES = 1_048_576;
 /** How often an answer under a token for some tools is checked again when the session has changed in between. */
 export const ADMISSIONS_MAX = 8;
 /** Most tokens of an engine. `refold token create` refuses a further one. */

@@ -4,7 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type Json, parseJson } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { type StreamRecord, decodeStreamRecord, versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
@@ -80,7 +80,7 @@ export async function* readSession(client: EngineClient, id: SessionId, from?: n
     yield* page;
     const last = page.at(-1);
     const end = last?.kind === 'commit' ? versionAfter(last) : position;
-    if (end - position < READ_PAGE_EVENTS) return;
+    if (end === position) return;
     position = end;
     page = await must(client.records(id, position));
   }

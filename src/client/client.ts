@@ -50,8 +50,8 @@ export interface EngineClient {
   /** Appends facts, all or none; durable when it resolves. A recorded event sent again gets its first answer. */
   submit(id: SessionId, request: Submit): TaskEither<Rejection, SubmitReceipt>;
   /**
-   * The commits from the one that contains position `from` on, until they contain `limit` events from there; without `from`
-   * the tool package, the genesis record and the first commits.
+   * The commits from the one that contains position `from` on, until they contain `limit` events from there or a page is full:
+   * only a page without commits is the end. Without `from` the tool package, the genesis record and the first commits.
    */
   records(id: SessionId, from?: number, limit?: number): TaskEither<Rejection, readonly StreamRecord[]>;
   /** Events from a position (0 by default), then each new one as it becomes durable, until aborted. */

@@ -79,8 +79,8 @@ export interface Journal {
   append(session: SessionId, commits: readonly JournalCommit[], head: HeadFacts): TaskEither<Rejection, Version>;
 
   /**
-   * Whole commits, from the one that contains `from` on, until they contain `limit` or READ_PAGE_EVENTS events from there;
-   * fewer only at the end of the stream, none beyond it.
+   * Whole commits, from the one that contains `from` on, until they contain `limit` or READ_PAGE_EVENTS events from there, or
+   * have READ_PAGE_BYTES: at least one, and none only at the end of the stream. Only then is it read whole.
    */
   read(session: SessionId, from: Position, limit: number): TaskEither<Rejection, readonly JournalCommit[]>;
 

@@ -1,8 +1,9 @@
 // A journal in memory, for tests, simulation and short-lived embedding. Its content is lost when the process ends.
+import { Buffer } from 'node:buffer';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
-import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { READ_PAGE_BYTES, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
@@ -77,7 +78,7 @@ export function openMemoryJournal(): Journal {
     read: (session, from, limit) =>
       onStream(session, ({ commits }) => {
         const end = from + Math.min(limit, READ_PAGE_EVENTS);
-        return right(limit < 1 ? [] : commits.slice(firstAfter(commits, from), firstAt(commits, end)));
+        return right(limit < 1 ? [] : firstBytes(commits.slice(firstAfter(commits, from), firstAt(commits, end))));
       }),
     head: (session) => onStream(session, (stream) => right(headOf(session, stream))),
     find: (session, event) => onStream(session, (stream) => right(stream.positions.get(event) ?? null)),
@@ -169,6 +170,16 @@ const versionOf = ({ commits }: Stream): Version => {
   const last = commits.at(-1);
   return (last === undefined ? 0 : versionAfter(last)) as Version;
 };
+
+/** The commits up to the one with which their texts reach READ_PAGE_BYTES. */
+function firstBytes(commits: readonly JournalCommit[]): readonly JournalCommit[] {
+  let bytes = 0;
+  const last = commits.findIndex(({ events }) => {
+    for (const { text } of events) bytes += Buffer.byteLength(text);
+    return bytes >= READ_PAGE_BYTES;
+  });
+  return last === -1 ? commits : commits.slice(0, last + 1);
+}
 
 /** The index of the first commit that ends after a position. */
 const firstAfter = (commits: readonly JournalCommit[], position: number): number =>

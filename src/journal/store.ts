@@ -23,6 +23,8 @@ export interface KeyRange {
 export interface ScanOptions {
   /** The maximum number of entries; all of the range when omitted. */
   readonly limit?: number;
+  /** The entry with which the values reach this many bytes is the last; all of the range when omitted. */
+  readonly bytesMax?: number;
   /** Starts at the end of the range. */
   readonly reverse?: boolean;
 }

@@ -1,6 +1,6 @@
 // Every entry of a store as of one moment, for a backup beside a live engine: entries that are written later are not in it.
 import { Buffer } from 'node:buffer';
-import { BACKUP_ENTRIES } from '../../schemas/limits.ts';
+import { BACKUP_ENTRIES, READ_PAGE_BYTES } from '../../schemas/limits.ts';
 import { TRAIL_KEY, WHOLE_RANGE } from './keys.ts';
 import type { StoreHandle } from './store-handle.ts';
 import type { Put, StoreView } from './store.ts';
@@ -10,7 +10,8 @@ export async function* storedEntries(handle: StoreHandle): AsyncGenerator<readon
   const { view, release } = await holdView(handle);
   try {
     for (let gte = WHOLE_RANGE.gte; ;) {
-      const page = await view.scan({ gte, lt: WHOLE_RANGE.lt }, { limit: BACKUP_ENTRIES });
+      const range = { gte, lt: WHOLE_RANGE.lt };
+      const page = await view.scan(range, { limit: BACKUP_ENTRIES, bytesMax: READ_PAGE_BYTES });
       const last = page.at(-1);
       if (last === undefined) return;
       yield page.filter(({ key }) => Buffer.compare(key, TRAIL_KEY) !== 0);

@@ -2,7 +2,7 @@
 // the files are damaged: the session is then refused as `damaged`, and no record is skipped.
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import type { Tombstone } from '../../schemas/session-head.ts';
-import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import { READ_PAGE_BYTES, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
 import { packageLost, sessionDeleted, unknownSession } from './append-rules.ts';
 import type { JournalCommit, SessionHead } from './journal.ts';
@@ -108,7 +108,10 @@ interface Until {
   readonly version: Version;
 }
 
-/** The commits with the events from `from` to `end`; refuses when one is missing, or when the stream continues after its version. */
+/**
+ * The commits with the events from `from` to `end`, or until they have READ_PAGE_BYTES; refuses when one is missing, or when
+ * the stream continues after its version.
+ */
 async function commitsBetween(
   view: StoreView,
   session: SessionId,
@@ -117,28 +120,30 @@ async function commitsBetween(
 ): Promise<readonly JournalCommit[]> {
   const commits: JournalCommit[] = [];
   let next: number = 0;
-  const add = (commit: JournalCommit): void => {
+  let room = READ_PAGE_BYTES;
+  const add = (commit: JournalCommit, { value }: Put): void => {
     commits.push(commit);
-    next = commit.position + commit.events.length;
+    next = versionAfter(commit);
+    room -= value.length;
   };
   if (from > 0) {
     // The commit that contains an event may begin before it.
     const before = commitRange(session, 0 as Position, (from + 1) as Position);
     const [last] = await view.scan(before, { limit: 1, reverse: true });
-    if (last !== undefined) add(commitAt(session, last));
+    if (last !== undefined) add(commitAt(session, last), last);
     if (next <= from) refuse('damaged', `session ${session} has no event ${from}`);
   }
   const toEnd = end === (version as number);
-  if (next < end || toEnd) {
+  if (room > 0 && (next < end || toEnd)) {
     const range = toEnd ? commitsFrom(session, next as Position) : commitRange(session, next as Position, end);
-    for (const entry of await view.scan(range, { limit: end - next + 1 })) {
+    for (const entry of await view.scan(range, { limit: end - next + 1, bytesMax: room })) {
       const commit = commitAt(session, entry);
       // Keys come in order, so any other position means that this one is missing.
       if (commit.position !== (next as Position)) refuse('damaged', `session ${session} has no event ${next}`);
-      add(commit);
+      add(commit, entry);
     }
   }
-  if (next < end) refuse('damaged', `session ${session} has no event ${next}`);
+  if (room > 0 && next < end) refuse('damaged', `session ${session} has no event ${next}`);
   if (next > version) await requireHead(view, session);
   return commits;
 }

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
 import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
-import { must } from '../../src/client/must.ts';
+import { must, mustBe } from '../../src/client/must.ts';
+import { fillUndo } from '../../src/engine/append/undo-request.ts';
+import type { Journal } from '../../src/journal/journal.ts';
 import {
   A,
   B,
@@ -110,6 +112,15 @@ describe('a request to undo a call', () => {
     for (let count = 0; count <= READ_PAGE_EVENTS; count += filler.length) await world.talk.submit(filler);
     await world.talk.submit([ask('w')]);
     expect(await undos(world)).toHaveLength(1);
+  });
+
+  test('finds a call in a stream whose pages are short', async () => {
+    const { disk, talk } = await written();
+    const state = await talk.state();
+    const read: Journal['read'] = (id, from, limit) => disk.journal.read(id, from, Math.min(limit, 2));
+    const stream = { journal: { ...disk.journal, read }, id: SESSION, state, version: state.version, pending: [] };
+    const filled = mustBe(await fillUndo(stream, { kind: 'UndoRequested', call_id: 'w' } as never));
+    expect(filled.changes).toEqual(changesOf('a'));
   });
 
   test('can rely on the bytes: a settlement that names a missing blob is refused', async () => {

@@ -87,19 +87,24 @@ async function* backwards(
   for (const event of pending.toReversed()) yield right(event);
   for (let end: number = version; end > 0;) {
     const from = Math.max(0, end - READ_PAGE_EVENTS);
-    const page = await journal.read(id, from as Position, end - from)();
-    if (isLeft(page)) {
-      yield page;
-      return;
+    const texts: string[] = [];
+    let begin = end;
+    for (let at = from; at < end;) {
+      const page = await journal.read(id, at as Position, end - at)();
+      if (isLeft(page)) {
+        yield page;
+        return;
+      }
+      for (const { position, events } of page.right) {
+        // The first commit may begin before `from`, and the last one end after `end`: the rest of it was read already.
+        begin = Math.min(begin, position);
+        const unread = events.slice(0, end - position).map(({ text }) => text);
+        texts.push(...unread.filter((text) => text.includes(named)));
+        at = position + events.length;
+      }
     }
-    const [first] = page.right;
-    const texts = page.right.flatMap(({ events }) => events.map(({ text }) => text));
-    // The page begins with a whole commit, which may begin before `from`, and ends with one that was read already.
-    const begin = first?.position ?? 0;
-    for (const text of texts.slice(0, end - begin).toReversed()) {
-      // The stream was verified when the session was loaded, so each text is an event.
-      if (text.includes(named)) yield right(JSON.parse(text) as IngressEvent);
-    }
+    // The stream was verified when the session was loaded, so each text is an event.
+    for (const text of texts.toReversed()) yield right(JSON.parse(text) as IngressEvent);
     end = begin;
   }
 }

@@ -2,7 +2,6 @@
 // every event digest and chain value, and the state digest at the end of each page of commits (`refold verify` checks
 // every state digest). No store is trusted for integrity (docs/design.md, "Durability and crashes"): a snapshot that does
 // not agree is not used, and a commit that does not verify is `damaged`, with the session and the position.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Either, chain, filterOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -24,6 +23,7 @@ import type { Snapshot } from '../../../schemas/snapshot.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
+import type { Pause } from '../../turns.ts';
 
 export interface LoadedSession {
   readonly genesis: Genesis;
@@ -45,33 +45,29 @@ export interface LoadedFrom {
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 /** The newest good snapshot and the fold of the commits after it; without one, the fold of the whole stream. */
-export const loadSession = (journal: Journal, id: SessionId): Answer<LoadedSession> =>
+export const loadSession = (journal: Journal, pause: Pause, id: SessionId): Answer<LoadedSession> =>
   pipe(
     () => loadOrigin(journal, id),
     TE.chain((origin) => () => findStart(journal, origin)),
-    TE.chain((start) => () => foldStream(journal, start)),
+    TE.chain((start) => () => foldStream(journal, pause, start)),
   )();
 
-async function foldStream(journal: Journal, start: LoadedSession): Answer<LoadedSession> {
+async function foldStream(journal: Journal, pause: Pause, start: LoadedSession): Answer<LoadedSession> {
   const id = start.genesis.session_id;
   let folded = start;
   let chars = 0;
-  let position = folded.state.version as number as Position;
-  let reading = readAhead(journal, id, position);
+  let reading = readAhead(journal, id, folded.state.version as number as Position);
   for (;;) {
     const page = await reading;
     if (isLeft(page)) return page;
     const last = page.right.at(-1);
-    const end = last === undefined ? position : (versionAfter(last) as Position);
-    const isLast = end - position < READ_PAGE_EVENTS;
+    if (last === undefined) return right({ ...folded, from: { ...folded.from, chars } });
     // The store reads the next page while this one is folded.
-    position = end;
-    if (!isLast) reading = readAhead(journal, id, position);
-    const next = await foldCommits(folded, page.right);
+    reading = readAhead(journal, id, versionAfter(last) as Position);
+    const next = await foldCommits(folded, page.right, pause);
     if (isLeft(next)) return next;
     folded = next.right;
     for (const { events } of page.right) for (const { text } of events) chars += text.length;
-    if (isLast) return right({ ...folded, from: { ...folded.from, chars } });
   }
 }
 
@@ -179,28 +175,24 @@ const damagedBeginning =
   ({ message }: Rejection): Rejection =>
     damaged(id, -1, message);
 
-/** Folding yields to the event loop after this many events, so that the store reads ahead and other requests proceed. */
-const FOLDED_AT_ONCE = 250;
-
 // Each chain value covers the recorded state digest, and the last state digest is compared with the whole state. When
 // anything differs, the commits are checked one by one to find the first fault.
-async function foldCommits(from: LoadedSession, commits: readonly JournalCommit[]): Answer<LoadedSession> {
+async function foldCommits(
+  from: LoadedSession,
+  commits: readonly JournalCommit[],
+  pause: Pause,
+): Answer<LoadedSession> {
   let { state, chain: link } = from;
-  let yielded: number = state.version;
   for (const commit of commits) {
-    if (state.version - yielded >= FOLDED_AT_ONCE) {
-      yielded = state.version;
-      await nextTurn();
-    }
-    const folded = foldCommit(state, commit);
-    if (isLeft(folded)) return left(faultIn(from, commits));
+    const folded = await foldCommit(state, commit, pause);
+    if (isLeft(folded)) return left(await faultIn(from, commits, pause));
     link = linkAfter(link, commit);
-    if (link !== commit.chain) return left(faultIn(from, commits));
+    if (link !== commit.chain) return left(await faultIn(from, commits, pause));
     state = folded.right;
   }
   const last = commits.at(-1);
   const agrees = last === undefined || stateDigest(state) === last.state_digest;
-  return agrees ? right({ ...from, state, chain: link }) : left(faultIn(from, commits));
+  return agrees ? right({ ...from, state, chain: link }) : left(await faultIn(from, commits, pause));
 }
 
 /** The chain value after a commit, with the state digest that it records. */
@@ -212,11 +204,15 @@ const linkAfter = (before: Digest, { events, state_digest }: JournalCommit): Dig
   );
 
 /** The first of these commits that does not verify; the commits are known not to verify together. */
-function faultIn({ genesis, state: start, chain: head }: LoadedSession, commits: readonly JournalCommit[]): Rejection {
+async function faultIn(
+  { genesis, state: start, chain: head }: LoadedSession,
+  commits: readonly JournalCommit[],
+  pause: Pause,
+): Promise<Rejection> {
   let [state, link] = [start, head];
   for (const commit of commits) {
     const at = (position: number, why: string): Rejection => damaged(genesis.session_id, position, why);
-    const folded = foldCommit(state, commit);
+    const folded = await foldCommit(state, commit, pause);
     if (isLeft(folded)) return unreadable(genesis.session_id, folded.left.position, folded.left.fault);
     const last = versionAfter(commit) - 1;
     link = linkAfter(link, commit);
@@ -233,13 +229,19 @@ interface FoldFault {
 }
 
 /** The state after a commit, or which of its events cannot be folded. */
-function foldCommit(before: SessionState, { position, events }: JournalCommit): Either<FoldFault, SessionState> {
+async function foldCommit(
+  before: SessionState,
+  { position, events }: JournalCommit,
+  pause: Pause,
+): Promise<Either<FoldFault, SessionState>> {
   if (position !== (before.version as number)) {
     const fault = reject('damaged', '', `the next commit has the position ${position}`);
     return left({ position: before.version, fault });
   }
   let state = before;
   for (const { text } of events) {
+    const rest = pause();
+    if (rest !== null) await rest;
     const parsed = parseJson(text, BLOB_BYTES_MAX);
     const folded = isLeft(parsed) ? parsed : foldSafely(state, parsed.right as unknown as RecordedEvent);
     if (isLeft(folded)) {

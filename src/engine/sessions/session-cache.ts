@@ -11,6 +11,7 @@ import { owesBridge } from '../../core/owing.ts';
 import type { SessionStatus } from '../../../schemas/session-head.ts';
 import { statusOf } from '../../core/status.ts';
 import type { Journal } from '../../journal/journal.ts';
+import type { Pause } from '../../turns.ts';
 import { type TellFault, isTransient, stepFault, tellError, writeFault } from '../faults.ts';
 import { findForkFault } from './fork-session.ts';
 import { LiveSession, type SessionPorts } from '../append/live-session.ts';
@@ -196,6 +197,7 @@ export class SessionCache {
 
 interface LoadPorts {
   readonly journal: Journal;
+  readonly pause: Pause;
   readonly tellFault: TellFault;
 }
 const STATUSES: readonly SessionStatus[] = ['idle', 'running', 'waiting', 'requires_action', 'paused'];
@@ -203,9 +205,9 @@ const STATUSES: readonly SessionStatus[] = ['idle', 'running', 'waiting', 'requi
 const busy = (id: SessionId, why: string): Rejection => reject('session_busy', '', `session ${id} ${why}`);
 
 // A journal that throws instead of refusing has an internal error, which must not stop the engine.
-async function loadSafely({ journal, tellFault }: LoadPorts, id: SessionId): Answer<LoadedSession> {
+async function loadSafely({ journal, pause, tellFault }: LoadPorts, id: SessionId): Answer<LoadedSession> {
   try {
-    return await pipe(() => loadSession(journal, id), TE.chainEitherK(refuseCutOffFork))();
+    return await pipe(() => loadSession(journal, pause, id), TE.chainEitherK(refuseCutOffFork))();
   } catch (error) {
     tellError(tellFault, id, 'loading it', error);
     return left(stepFault());

@@ -85,15 +85,20 @@ async function scan(
   database: Database,
   snapshot: Snapshot,
   range: KeyRange,
-  { limit = -1, reverse = false }: ScanOptions,
+  { limit = -1, bytesMax = Number.POSITIVE_INFINITY, reverse = false }: ScanOptions,
 ): Promise<readonly Put[]> {
   const iterator = database.iterator({ ...range, limit, reverse, snapshot, highWaterMarkBytes: SCAN_BYTES_MAX });
   try {
     const found: Put[] = [];
+    let bytes = 0;
     for (;;) {
       const step = await iterator.nextv(SCAN_ENTRIES);
       if (step.length === 0) return found;
-      for (const [key, value] of step) found.push({ key, value });
+      for (const [key, value] of step) {
+        found.push({ key, value });
+        bytes += value.length;
+        if (bytes >= bytesMax) return found;
+      }
     }
   } finally {
     await iterator.close();

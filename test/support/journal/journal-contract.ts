@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   CARD_TITLE_CHARS_MAX,
   EVENTS_PER_COMMIT_MAX,
+  READ_PAGE_BYTES,
   READ_PAGE_EVENTS,
   SNAPSHOTS_KEPT,
 } from '../../../schemas/limits.ts';
@@ -269,6 +270,40 @@ function streamTests(withJournal: WithJournal): void {
       expect(await must(journal.read(id, position(count), 1))).toEqual([]);
       expect(await must(journal.read(id, position(count + 5), 1))).toEqual([]);
       expect(await readIds(journal, id)).toEqual(Array.from({ length: count }, (_, n) => `e${n}`));
+    }),
+  );
+
+  test(
+    'is read in pages that end with the commit that reaches READ_PAGE_BYTES',
+    withJournal(async ({ journal }) => {
+      const id = session('large');
+      await must(createSample(journal, id));
+      const half = 'h'.repeat(READ_PAGE_BYTES / 2);
+      const large = [half, half, half, half + half + half, '', half, half, ''].map((text, at) =>
+        commitWith(
+          2 * at,
+          ['a', 'b'].map((name) => storedEvent(`${name}${at}`, `${text}{"event_id":"${name}${at}"}`)),
+        ),
+      );
+      for (const commit of large) await must(journal.append(id, [commit], idleHead));
+      for (const [from, limit, first, end] of [
+        [0, 100, 0, 1],
+        [1, 100, 0, 1],
+        [6, 1, 3, 4],
+        [7, 100, 3, 4],
+        [8, 100, 4, 6],
+        [9, 1, 4, 5],
+        [14, 100, 7, 8],
+        [16, 100, 8, 8],
+      ] as const) {
+        const page = await must(journal.read(id, position(from), limit));
+        expect(
+          page.map((commit) => commit.position),
+          `${limit} from ${from}`,
+        ).toEqual(large.slice(first, end).map((commit) => commit.position));
+      }
+      expect(await readAll(journal, id)).toEqual(large);
+      expect(await must(journal.find(id, eventId('b7')))).toBe(15);
     }),
   );
 

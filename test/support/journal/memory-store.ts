@@ -2,7 +2,7 @@
 // store on LevelDB.
 import { Buffer } from 'node:buffer';
 import { refuse } from '../../../src/journal/refusal.ts';
-import type { Change, OpenStore, Store, StoreView } from '../../../src/journal/store.ts';
+import type { Change, OpenStore, Put, Store, StoreView } from '../../../src/journal/store.ts';
 
 /** How a write fails: nothing reaches the disk, or everything does and only the acknowledgement is lost. */
 export type WriteFault = 'lost' | 'applied';
@@ -84,12 +84,21 @@ function viewOf(disk: ReadonlyMap<string, Uint8Array>): StoreView {
   return {
     get: async (key) => disk.get(textOf(key)),
     getMany: async (keys) => keys.map((key) => disk.get(textOf(key))),
-    scan: async ({ gte, lt }, { limit = Number.POSITIVE_INFINITY, reverse = false }) => {
+    scan: async (
+      { gte, lt },
+      { limit = Number.POSITIVE_INFINITY, bytesMax = Number.POSITIVE_INFINITY, reverse = false },
+    ) => {
       const keys = [...disk.keys()].filter((key) => key >= textOf(gte) && key < textOf(lt)).sort();
       if (reverse) keys.reverse();
-      return keys
-        .slice(0, limit)
-        .map((key) => ({ key: Buffer.from(key, 'latin1'), value: disk.get(key) ?? new Uint8Array() }));
+      const found: Put[] = [];
+      let bytes = 0;
+      for (const key of keys.slice(0, limit)) {
+        const value = disk.get(key) ?? new Uint8Array();
+        found.push({ key: Buffer.from(key, 'latin1'), value });
+        bytes += value.length;
+        if (bytes >= bytesMax) break;
+      }
+      return found;
     },
   };
 }
