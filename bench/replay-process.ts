@@ -15,6 +15,7 @@ import { loadSession } from '../src/engine/sessions/load-session.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import { streamRange } from '../src/journal/keys.ts';
 import { openLevelJournal } from '../src/journal/level-journal.ts';
+import { pause } from '../src/turns.ts';
 import { must, mustBe } from '../src/client/must.ts';
 import { benchGenesis } from './stream.ts';
 import { benchPackage } from './tools.ts';
@@ -55,14 +56,14 @@ if (SessionId.is(session)) {
 
 async function verified(id: SessionId): Promise<number> {
   const journal = await must(openLevelJournal(directory));
-  const { state } = mustBe(await loadSession(withProgress(journal), id));
+  const { state } = mustBe(await loadSession(withProgress(journal), pause, id));
   await journal.close();
   return state.version;
 }
 
 /** Loads from the snapshot, with the journal open. */
 async function resumed(journal: Journal, id: SessionId): Promise<number> {
-  const { state, from } = mustBe(await loadSession(journal, id));
+  const { state, from } = mustBe(await loadSession(journal, pause, id));
   if (from.version === 0) throw new Error('the snapshot was not used');
   return state.version;
 }

@@ -13,6 +13,7 @@ import { type SessionState, TranscriptPage } from '../../schemas/state.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { sessionPages } from '../client/all-sessions.ts';
 import type { Journal } from '../journal/journal.ts';
+import { pause } from '../turns.ts';
 import { loadSession } from './sessions/load-session.ts';
 
 export interface CollectOptions {
@@ -102,7 +103,7 @@ async function keepAll(stores: Stores, candidates: Set<Digest>): Answer<void> {
 /** Removes from `candidates` what a session refers to; the rejection when that is unknown. */
 const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: Set<Digest>): Answer<void> =>
   pipe(
-    () => loadSession(journal, id),
+    () => loadSession(journal, pause, id),
     TE.chainFirst(({ state }) => keepInEvents(journal, state, candidates)),
     TE.chain(({ state }) => async () => {
       await keepInSnapshots(journal, id, candidates);

@@ -9,6 +9,7 @@ import { must } from '../../src/client/must.ts';
 import { replay } from '../../src/core/index.ts';
 import { importStream } from '../../src/engine/sessions/import-stream.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
+import { neverPause } from '../../src/turns.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { recordStream, recordsOf } from '../support/engine/stored-stream.ts';
 import { EXPORTED } from '../support/engine/stories.ts';
@@ -50,7 +51,7 @@ describe('an import', () => {
     expect(version).toBeLessThan(ALL);
     disk.fault = () => null;
     expect(await codeOf(disk, EXPORTED)).toBe(`${ALL} events`);
-    const loaded = await loadSession(disk.journal, SESSION);
+    const loaded = await loadSession(disk.journal, neverPause, SESSION);
     const last = EXPORTED.at(-1);
     const chain = last?.kind === 'commit' ? last.chain : null;
     expect(loaded).toMatchObject({ right: { chain, from: { version: ALL } } });

@@ -9,6 +9,7 @@ import { reject, unreachable } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
+import { neverPause } from '../../src/turns.ts';
 import type { Journal, JournalCommit } from '../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import {
@@ -64,7 +65,7 @@ async function stored(
 }
 
 async function expectFoldedState({ journal, stream }: Stored): Promise<readonly Version[]> {
-  const loaded = mustBe(await loadSession(journal, stream.id));
+  const loaded = mustBe(await loadSession(journal, neverPause, stream.id));
   const { state, chain } = lastOf(stream.folded);
   expect(stateBytes(loaded.state)).toEqual(stateBytes(state));
   expect(loaded.chain).toBe(chain);
@@ -160,7 +161,7 @@ describe('a session with snapshots', () => {
     const journal = openMemoryJournal();
     await storeStream(journal, cut);
     await must(journal.snapshots.put(snapshotAt(whole, 15)));
-    const loaded = await loadSession(journal, cut.id);
+    const loaded = await loadSession(journal, neverPause, cut.id);
     expect(loaded).toMatchObject({ right: { chain: lastOf(cut.folded).chain, from: { version: 0, wrong: [15] } } });
   });
 
@@ -187,7 +188,7 @@ describe('a session with snapshots', () => {
           return { _tag: 'Right', right };
         },
       };
-      const loaded = await loadSession(journal, world.stream.id);
+      const loaded = await loadSession(journal, neverPause, world.stream.id);
       expect(isLeft(loaded) && loaded.left).toMatchObject({
         code: 'damaged',
         message: expect.stringContaining(`position ${bad}:`),
@@ -203,7 +204,7 @@ describe('a session with snapshots', () => {
       const journal = { ...world.journal, snapshots: { ...snapshots, ...broken } };
       expect((await expectFoldedState({ ...world, journal }))[0]).toBe(0);
     }
-    const loaded = await loadSession({ ...world.journal, read: refused }, world.stream.id);
+    const loaded = await loadSession({ ...world.journal, read: refused }, neverPause, world.stream.id);
     expect(isLeft(loaded) && loaded.left.code).toBe('storage_failed');
     expect(await must(world.journal.read(world.stream.id, 0 as Position, 1))).toHaveLength(1);
   });
@@ -224,7 +225,7 @@ describe('a stream whose pages end inside a commit', () => {
       expect(endsOf(stream)).not.toContain(READ_PAGE_EVENTS);
       const journal = openMemoryJournal();
       await storeStream(journal, stream);
-      const loaded = mustBe(await loadSession(journal, stream.id));
+      const loaded = mustBe(await loadSession(journal, neverPause, stream.id));
       expect(loaded.state.version).toBe(stream.events.length);
       expect(stateBytes(loaded.state)).toEqual(stateBytes(lastOf(stream.folded).state));
       expect(loaded.chain).toBe(lastOf(stream.folded).chain);

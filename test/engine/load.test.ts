@@ -10,6 +10,7 @@ import { must } from '../../src/client/must.ts';
 import { defaultGenesis, nextChain, replay } from '../../src/core/index.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
+import { neverPause } from '../../src/turns.ts';
 import type { Journal, JournalCommit, JournalEvent } from '../../src/journal/journal.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
@@ -265,7 +266,7 @@ describe('a tool package', () => {
     await must(
       journal.create(SESSION, canonicalText(genesis), { digest: genesis.tool_package_digest, text }, idleHead),
     );
-    const loaded = await loadSession(journal, SESSION);
+    const loaded = await loadSession(journal, neverPause, SESSION);
     return isLeft(loaded) ? `${loaded.left.code}: ${loaded.left.message}` : 'loaded';
   }
 
@@ -287,7 +288,7 @@ describe('a tool package', () => {
     const genesis = defaultGenesis({ session_id: SESSION, tool_package });
     const { journal } = newDisk();
     await must(journal.create(SESSION, canonicalText(genesis), storedPackage('other'), idleHead));
-    const loaded = await loadSession(journal, SESSION);
+    const loaded = await loadSession(journal, neverPause, SESSION);
     expect(loaded).toMatchObject({
       left: { code: 'damaged', message: expect.stringMatching(/^session s-1, position -1: .*restore/) },
     });

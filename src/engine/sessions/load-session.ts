@@ -2,9 +2,9 @@
 // every event digest and chain value, and the state digest at the end of each page of commits (`refold verify` checks
 // every state digest). No store is trusted for integrity (docs/design.md, "Durability and crashes"): a snapshot that does
 // not agree is not used, and a commit that does not verify is `damaged`, with the session and the position.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Either, chain, filterOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import type * as T from 'fp-ts/lib/Task.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { genesisChain, genesisDigest, nextChain } from '../../core/chain.ts';
 import { type Origin, checkGenesis, initialState, decodeGenesis } from '../../core/initial-state.ts';
@@ -24,6 +24,7 @@ import type { Snapshot } from '../../../schemas/snapshot.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
+import type { Pause } from '../../turns.ts';
 
 export interface LoadedSession {
   readonly genesis: Genesis;
@@ -44,15 +45,21 @@ export interface LoadedFrom {
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
+/** What a load works with. It asks `pause` before each step that may be long, and while it folds. */
+interface LoadPorts {
+  readonly journal: Journal;
+  readonly pause: Pause;
+}
+
 /** The newest good snapshot and the fold of the commits after it; without one, the fold of the whole stream. */
-export const loadSession = (journal: Journal, id: SessionId): Answer<LoadedSession> =>
+export const loadSession = (journal: Journal, pause: Pause, id: SessionId): Answer<LoadedSession> =>
   pipe(
-    () => loadOrigin(journal, id),
-    TE.chain((origin) => () => findStart(journal, origin)),
-    TE.chain((start) => () => foldStream(journal, start)),
+    () => loadOrigin(journal, pause, id),
+    TE.chain((origin) => () => findStart({ journal, pause }, origin)),
+    TE.chain((start) => () => foldStream({ journal, pause }, start)),
   )();
 
-async function foldStream(journal: Journal, start: LoadedSession): Answer<LoadedSession> {
+async function foldStream({ journal, pause }: LoadPorts, start: LoadedSession): Answer<LoadedSession> {
   const id = start.genesis.session_id;
   let folded = start;
   let chars = 0;
@@ -67,7 +74,7 @@ async function foldStream(journal: Journal, start: LoadedSession): Answer<Loaded
     // The store reads the next page while this one is folded.
     position = end;
     if (!isLast) reading = readAhead(journal, id, position);
-    const next = await foldCommits(folded, page.right);
+    const next = await foldCommits(pause, folded, page.right);
     if (isLeft(next)) return next;
     folded = next.right;
     for (const { events } of page.right) for (const { text } of events) chars += text.length;
@@ -83,8 +90,11 @@ function readAhead(journal: Journal, id: SessionId, from: Position): Answer<read
 }
 
 /** Where to start: at the newest snapshot that agrees with the stream, or before the first event. */
-async function findStart(journal: Journal, { genesis, tool_package }: Origin): Answer<LoadedSession> {
+async function findStart(ports: LoadPorts, { genesis, tool_package }: Origin): Answer<LoadedSession> {
   const { session_id } = genesis;
+  const { journal, pause } = ports;
+  await pause();
+  const initial = initialState(genesis, tool_package);
   const kept = await journal.snapshots.versions(session_id)();
   // When snapshots cannot be read, the load only takes longer.
   const versions = isLeft(kept) ? [] : kept.right;
@@ -92,9 +102,10 @@ async function findStart(journal: Journal, { genesis, tool_package }: Origin): A
   for (const version of versions) {
     const snapshot = await journal.snapshots.get(session_id, version)();
     if (isLeft(snapshot)) continue;
+    await pause();
     const state = snapshot.right === null ? null : readSnapshot(snapshot.right);
     if (snapshot.right !== null && state?.genesis_digest === genesisDigest(genesis)) {
-      const agrees = await agreesWithStream(journal, snapshot.right, initialState(genesis, tool_package));
+      const agrees = await agreesWithStream(ports, snapshot.right, initial);
       if (isLeft(agrees)) return agrees;
       if (agrees.right)
         return right({ genesis, state, chain: snapshot.right.chain, from: { version, chars: 0, wrong } });
@@ -102,14 +113,15 @@ async function findStart(journal: Journal, { genesis, tool_package }: Origin): A
     wrong.push(version);
   }
   const from = { version: 0 as Version, chars: 0, wrong };
-  const state = initialState(genesis, tool_package);
-  return right({ genesis, state, chain: genesisChain(state), from });
+  await pause();
+  return right({ genesis, state: initial, chain: genesisChain(initial), from });
 }
 
 /** Whether the commit that a snapshot ends with has the snapshot's digests and continues the chain. */
-const agreesWithStream = (journal: Journal, snapshot: Snapshot, initial: SessionState): Answer<boolean> =>
+const agreesWithStream = ({ journal, pause }: LoadPorts, snapshot: Snapshot, initial: SessionState): Answer<boolean> =>
   pipe(
     commitWith(journal, snapshot.session_id, snapshot.version - 1),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chain((last) => {
       const { version, state_digest, chain: link } = snapshot;
       if (last === undefined || versionAfter(last) !== (version as number)) return TE.right(false);
@@ -135,12 +147,14 @@ const commitWith = (
   );
 
 /** What a stored stream begins with, checked. */
-export const loadOrigin = (journal: Journal, id: SessionId): Answer<Origin> =>
+export const loadOrigin = (journal: Journal, pause: Pause, id: SessionId): Answer<Origin> =>
   pipe(
     journal.genesis(id),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chainEitherK((text) => parseGenesis(id, text)),
     TE.bindTo('genesis'),
-    TE.bind('tool_package', ({ genesis }) => loadPackage(journal, genesis)),
+    TE.bind('tool_package', ({ genesis }) => loadPackage({ journal, pause }, genesis)),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chainFirstEitherK(({ genesis, tool_package }) =>
       pipe(
         checkGenesis(genesis, tool_package),
@@ -162,7 +176,7 @@ const parseGenesis = (id: SessionId, text: string): Either<Rejection, Genesis> =
 
 /** The tool package of a genesis record. One that another session has in memory is not read again. */
 function loadPackage(
-  journal: Journal,
+  { journal, pause }: LoadPorts,
   { session_id, tool_package_digest: digest }: Genesis,
 ): TE.TaskEither<Rejection, ToolPackage> {
   const known = knownPackage(digest);
@@ -170,6 +184,7 @@ function loadPackage(
   return pipe(
     journal.toolPackage(digest),
     TE.mapLeft((fault) => (fault.code === 'damaged' ? damagedBeginning(session_id)(fault) : fault)),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chainEitherK((text) => pipe(readPackageText(text, digest), mapLeft(damagedBeginning(session_id)))),
   );
 }
@@ -179,19 +194,21 @@ const damagedBeginning =
   ({ message }: Rejection): Rejection =>
     damaged(id, -1, message);
 
-/** Folding yields to the event loop after this many events, so that the store reads ahead and other requests proceed. */
-const FOLDED_AT_ONCE = 250;
+const resting = (pause: Pause) => (): T.Task<void> => async () => {
+  await pause();
+};
 
 // Each chain value covers the recorded state digest, and the last state digest is compared with the whole state. When
 // anything differs, the commits are checked one by one to find the first fault.
-async function foldCommits(from: LoadedSession, commits: readonly JournalCommit[]): Answer<LoadedSession> {
+async function foldCommits(
+  pause: Pause,
+  from: LoadedSession,
+  commits: readonly JournalCommit[],
+): Answer<LoadedSession> {
   let { state, chain: link } = from;
-  let yielded: number = state.version;
   for (const commit of commits) {
-    if (state.version - yielded >= FOLDED_AT_ONCE) {
-      yielded = state.version;
-      await nextTurn();
-    }
+    const rest = pause();
+    if (rest !== null) await rest;
     const folded = foldCommit(state, commit);
     if (isLeft(folded)) return left(faultIn(from, commits));
     link = linkAfter(link, commit);
@@ -199,6 +216,7 @@ async function foldCommits(from: LoadedSession, commits: readonly JournalCommit[
     state = folded.right;
   }
   const last = commits.at(-1);
+  await pause();
   const agrees = last === undefined || stateDigest(state) === last.state_digest;
   return agrees ? right({ ...from, state, chain: link }) : left(faultIn(from, commits));
 }

@@ -5,12 +5,14 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
-import { RETRY_MS } from '../../../schemas/limits.ts';
+import { LOADED_TOGETHER, RETRY_MS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { owesBridge } from '../../core/owing.ts';
 import type { SessionStatus } from '../../../schemas/session-head.ts';
 import { statusOf } from '../../core/status.ts';
+import { openKeyedWork } from '../../blobs/keyed-work.ts';
 import type { Journal } from '../../journal/journal.ts';
+import type { Pause } from '../../turns.ts';
 import { type TellFault, isTransient, stepFault, tellError, writeFault } from '../faults.ts';
 import { findForkFault } from './fork-session.ts';
 import { LiveSession, type SessionPorts } from '../append/live-session.ts';
@@ -45,6 +47,8 @@ export class SessionCache {
   readonly #options: CacheOptions;
   readonly #ports: SessionPorts;
   readonly #entries = new Map<SessionId, Entry>();
+  /** While the store reads for one session, another one is folded; further loads wait, in order. */
+  readonly #loads = openKeyedWork(LOADED_TOGETHER);
   #closed = false;
 
   constructor(options: CacheOptions) {
@@ -153,7 +157,7 @@ export class SessionCache {
   }
 
   async #load(id: SessionId): Answer<LiveSession> {
-    const loaded = await loadSafely(this.#ports, id);
+    const loaded = await this.#loads.run(id, () => loadSafely(this.#ports, id));
     const entry = this.#entries.get(id);
     if (isLeft(loaded)) {
       this.#entries.delete(id);
@@ -196,6 +200,7 @@ export class SessionCache {
 
 interface LoadPorts {
   readonly journal: Journal;
+  readonly pause: Pause;
   readonly tellFault: TellFault;
 }
 const STATUSES: readonly SessionStatus[] = ['idle', 'running', 'waiting', 'requires_action', 'paused'];
@@ -203,9 +208,9 @@ const STATUSES: readonly SessionStatus[] = ['idle', 'running', 'waiting', 'requi
 const busy = (id: SessionId, why: string): Rejection => reject('session_busy', '', `session ${id} ${why}`);
 
 // A journal that throws instead of refusing has an internal error, which must not stop the engine.
-async function loadSafely({ journal, tellFault }: LoadPorts, id: SessionId): Answer<LoadedSession> {
+async function loadSafely({ journal, pause, tellFault }: LoadPorts, id: SessionId): Answer<LoadedSession> {
   try {
-    return await pipe(() => loadSession(journal, id), TE.chainEitherK(refuseCutOffFork))();
+    return await pipe(() => loadSession(journal, pause, id), TE.chainEitherK(refuseCutOffFork))();
   } catch (error) {
     tellError(tellFault, id, 'loading it', error);
     return left(stepFault());
