@@ -15,8 +15,8 @@ import { loadSession } from '../src/engine/sessions/load-session.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import { streamRange } from '../src/journal/keys.ts';
 import { openLevelJournal } from '../src/journal/level-journal.ts';
-import { must, mustBe } from '../src/client/must.ts';
 import { pause } from '../src/turns.ts';
+import { must, mustBe } from '../src/client/must.ts';
 import { benchGenesis } from './stream.ts';
 import { benchPackage } from './tools.ts';
 

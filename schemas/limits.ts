@@ -242,12 +242,21 @@ export const STRANGER_MS_MAX = 5_000;
 export const CONNECTIONS_MAX = 512;
 /** How many of them only operators may use. */
 export const CONNECTIONS_FOR_OPERATORS = 64;
+/** Most of them that viewers may use, so that they keep no bridge out. */
+export const CONNECTIONS_OF_VIEWERS_MAX = CONNECTIONS_MAX / 2;
+/**
+ * Longest time in which the reader of a response takes nothing of what is ready for it, in milliseconds. Then its
+ * connection is closed.
+ */
+export const STALLED_MS_MAX = 30_000;
 /** Longest time in which a server reads a request, in milliseconds. Then its connection is closed. */
 export const REQUEST_MS_MAX = 30_000;
 /** Most lease requests of one server that wait for work at a time. A further one is refused as `queue_full`. */
 export const LEASES_WAITING_MAX = 128;
 /** Most subscriptions open on one server. A further one is refused as `queue_full`. */
 export const SUBSCRIBERS_MAX = 256;
+/** Most of them that viewers may use, so that they keep no bridge and no operator out. */
+export const SUBSCRIBERS_OF_VIEWERS_MAX = SUBSCRIBERS_MAX / 2;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */
 export const FOLLOW_BEAT_MS = 15_000;
 /**
@@ -271,7 +280,7 @@ export const IDLE_SESSIONS_MAX = 1_024;
 export const ACTIVE_SESSIONS_MAX = 16_384;
 /** Most idle sessions examined to find one to evict, each time a session is loaded or becomes idle. */
 export const IDLE_CHECKS_MAX = 16;
-/** Sessions loaded at a time when an engine starts. */
+/** Sessions loaded at a time, also when an engine starts. Further loads wait, in order. */
 export const LOADED_TOGETHER = 16;
 /** Wait before the engine repeats what its storage refused, in milliseconds. */
 export const RETRY_MS = 1_000;

@@ -131,7 +131,7 @@ async function recordsOf(
   return await pipe(
     () => commitRecords(journal, pause, id, { from: FIRST, limit }),
     TE.bindTo('commits'),
-    TE.bind('first', () => () => firstRecords(journal, id)),
+    TE.bind('first', () => () => firstRecords(journal, pause, id)),
     TE.map(({ first, commits }): readonly StreamRecord[] => [...first, ...commits]),
   )();
 }

@@ -8,7 +8,13 @@ import { type Access, ROUTES, type RouteName } from '../../schemas/access.ts';
 import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, LEASES_WAITING_MAX, SUBMITS_TOGETHER_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import {
+  BLOB_BYTES_MAX,
+  LEASES_WAITING_MAX,
+  SUBMITS_TOGETHER_MAX,
+  SUBSCRIBERS_MAX,
+  SUBSCRIBERS_OF_VIEWERS_MAX,
+} from '../../schemas/limits.ts';
 import type { CommitRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
@@ -183,9 +189,10 @@ function newLeasing(): Handler {
   };
 }
 
-/** Streams commits, to a bounded number of readers. */
+/** Streams commits, to a bounded number of readers, of whom not all may be viewers. */
 function newFollowing(): Handler {
   let subscribers = 0;
+  let viewers = 0;
   return async (context, client) => {
     const start = await pipe(
       TE.fromEither(followFrom(context)),
@@ -193,19 +200,22 @@ function newFollowing(): Handler {
       TE.chainFirst(() => client.session(sessionOf(context))),
     )();
     if (isLeft(start)) return problemResponse(start.left);
-    if (subscribers >= SUBSCRIBERS_MAX) {
-      const message = `${SUBSCRIBERS_MAX} readers follow sessions already; try again later`;
-      return problemResponse(reject('queue_full', '', message));
+    const holder = context.get('holder');
+    const viewer = holder.access.scope === 'viewer' ? 1 : 0;
+    if (subscribers >= SUBSCRIBERS_MAX || (viewer > 0 && viewers >= SUBSCRIBERS_OF_VIEWERS_MAX)) {
+      const many = subscribers >= SUBSCRIBERS_MAX ? `${SUBSCRIBERS_MAX} readers` : `${viewers} viewers`;
+      return problemResponse(reject('queue_full', '', `${many} follow sessions already; try again later`));
     }
     subscribers += 1;
+    viewers += viewer;
     const from = start.right;
-    const holder = context.get('holder');
     const follow = (signal: AbortSignal): AsyncIterable<CommitRecord> =>
       untilReplaced(holder, client.followCommits(sessionOf(context), { from, signal }));
     return streamEvents(follow, {
       disconnected: context.req.raw.signal,
       onEnd: () => {
         subscribers -= 1;
+        viewers -= viewer;
       },
     });
   };

@@ -1,24 +1,33 @@
 // Who may keep a connection. A connection is a stranger's until a request on it has named the token: strangers get few
 // connections and little time, and the oldest of them goes when another one comes, so that they cannot keep others out.
-// Known connections have a limit of their own, with slots that only operators may take.
+// Known connections have a limit of their own, with slots that only operators may take, and a smaller one for viewers. A
+// reader that stalls loses its connection.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { CONNECTIONS_FOR_OPERATORS, CONNECTIONS_MAX, STRANGERS_MAX, STRANGER_MS_MAX } from '../../schemas/limits.ts';
-
-/** Operators may take every slot, others all but CONNECTIONS_FOR_OPERATORS. */
-export type Standing = 'operator' | 'other';
+import type { Scope } from '../../schemas/access.ts';
+import {
+  CONNECTIONS_FOR_OPERATORS,
+  CONNECTIONS_MAX,
+  CONNECTIONS_OF_VIEWERS_MAX,
+  STALLED_MS_MAX,
+  STRANGERS_MAX,
+  STRANGER_MS_MAX,
+} from '../../schemas/limits.ts';
 
 export interface Door {
-  /** A request on this connection has named a token of this standing. False when there is no slot for it. */
-  admit(socket: Socket, standing: Standing): boolean;
+  /**
+   * A request on this connection has named a token of this scope. False when there is no slot for it: operators may take
+   * every slot, others all but CONNECTIONS_FOR_OPERATORS, viewers at most CONNECTIONS_OF_VIEWERS_MAX.
+   */
+  admit(socket: Socket, scope: Scope): boolean;
 }
 
 /** Watches the connections of a server from its first one on. */
-export function newDoor(server: Server): Door {
+export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
   /** With the timers that end them, the oldest first. */
   const strangers = new Map<Socket, NodeJS.Timeout>();
   /** The one that was used longest ago first. */
-  const known = new Map<Socket, Standing>();
+  const known = new Map<Socket, Scope>();
   /** The requests of a connection that are not answered yet. */
   const open = new WeakMap<Socket, number>();
 
@@ -38,42 +47,58 @@ export function newDoor(server: Server): Door {
   // Before the server answers, which may be at once.
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     open.set(socket, (open.get(socket) ?? 0) + 1);
-    const standing = known.get(socket);
-    if (standing !== undefined) keep(socket, standing);
+    const scope = known.get(socket);
+    if (scope !== undefined) keep(socket, scope);
     response.once('close', () => open.set(socket, (open.get(socket) ?? 1) - 1));
+    // Emitted when nothing was sent or received for that long. A response may wait; what is ready must be taken.
+    response.on('timeout', () => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+    socket.setTimeout(stalledMs);
   });
 
   /** Keeps a connection, as the one that was used last. */
-  function keep(socket: Socket, standing: Standing): void {
+  function keep(socket: Socket, scope: Scope): void {
     known.delete(socket);
-    known.set(socket, standing);
+    known.set(socket, scope);
   }
 
-  /** Ends the idle connection that was used longest ago; an operator may also end one that is not idle, of another. */
-  function makeRoom(standing: Standing): boolean {
-    let found: Socket | undefined;
-    for (const [socket, held] of known) {
-      if ((open.get(socket) ?? 0) === 0) {
-        found = socket;
-        break;
-      }
-      if (standing === 'operator' && held === 'other') found ??= socket;
-    }
+  const isIdle = (socket: Socket): boolean => (open.get(socket) ?? 0) === 0;
+
+  /**
+   * Ends the idle connection that was used longest ago, for a viewer one of a viewer; an operator may also end one that is
+   * not idle, of a viewer or else of a bridge.
+   */
+  function makeRoom(scope: Scope): boolean {
+    const kept = [...known];
+    const idle = kept.find(([socket, held]) => isIdle(socket) && (scope !== 'viewer' || held === 'viewer'));
+    const busy = scope === 'operator' ? (kept.find(isOf('viewer')) ?? kept.find(isOf('bridge'))) : undefined;
+    const [found] = idle ?? busy ?? [];
     if (found === undefined) return false;
     known.delete(found);
     found.destroy();
     return true;
   }
 
+  function isFull(scope: Scope): boolean {
+    if (known.size >= (scope === 'operator' ? CONNECTIONS_MAX : CONNECTIONS_MAX - CONNECTIONS_FOR_OPERATORS))
+      return true;
+    return scope === 'viewer' && [...known].filter(isOf('viewer')).length >= CONNECTIONS_OF_VIEWERS_MAX;
+  }
+
   return {
-    admit(socket, standing) {
+    admit(socket, scope) {
       if (known.has(socket)) return true;
-      const most = standing === 'operator' ? CONNECTIONS_MAX : CONNECTIONS_MAX - CONNECTIONS_FOR_OPERATORS;
-      if (known.size >= most && !makeRoom(standing)) return false;
+      if (isFull(scope) && !makeRoom(scope)) return false;
       clearTimeout(strangers.get(socket));
       strangers.delete(socket);
-      if (!socket.destroyed) keep(socket, standing);
+      if (!socket.destroyed) keep(socket, scope);
       return true;
     },
   };
 }
+
+const isOf =
+  (scope: Scope) =>
+  ([, held]: readonly [Socket, Scope]): boolean =>
+    held === scope;

@@ -42,15 +42,18 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
     if (holder === null) return refused(unauthorized());
     context.set('holder', holder);
     const socket = incomingOf(context)?.socket;
-    const who = holder.access.scope === 'operator' ? 'operator' : 'other';
-    if (door !== undefined && socket !== undefined && !door.admit(socket, who)) return refused(NO_SLOT);
+    if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope)) return refused(NO_SLOT);
     const rest = pause();
     if (rest !== null) await rest;
     return await next();
   };
 }
 
-const NO_SLOT = reject('queue_full', '', 'every connection of the engine is in use; close one, or try again later');
+const NO_SLOT = reject(
+  'queue_full',
+  '',
+  'every connection for a token of this scope is in use; close one, or try again later',
+);
 
 /** The connection of a refused request is closed: whoever has the token does not send such requests. */
 function refused(rejection: Rejection): Response {

@@ -9,9 +9,9 @@ import { reject, unreachable } from '../../schemas/rejection.ts';
 import type { Snapshot } from '../../schemas/snapshot.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
+import { neverPause } from '../../src/turns.ts';
 import type { Journal, JournalCommit } from '../../src/journal/journal.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
-import { neverPause } from '../../src/turns.ts';
 import {
   type StoredStream,
   endsOf,

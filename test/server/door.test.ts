@@ -6,11 +6,13 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   CONNECTIONS_FOR_OPERATORS,
   CONNECTIONS_MAX,
+  CONNECTIONS_OF_VIEWERS_MAX,
   LEASES_WAITING_MAX,
   STRANGERS_MAX,
   STRANGER_MS_MAX,
   SUBSCRIBERS_MAX,
 } from '../../schemas/limits.ts';
+import type { Scope } from '../../schemas/access.ts';
 import { must } from '../../src/client/must.ts';
 import { newDoor } from '../../src/server/door.ts';
 import { sendBytes } from '../support/engine/raw-http.ts';
@@ -131,6 +133,7 @@ describe('the door', () => {
       arrive: (): Socket => {
         const socket = Object.assign(new EventEmitter(), {
           destroyed: false,
+          setTimeout: () => undefined,
           destroy: () => undefined,
         }) as never as Socket;
         socket.destroy = () => {
@@ -168,19 +171,46 @@ describe('the door', () => {
 
   test('keeps slots for operators', () => {
     const { arrive, ask, door } = newHouse();
-    const busy = (standing: 'operator' | 'other'): boolean => {
+    const busy = (scope: Scope): boolean => {
       const socket = arrive();
-      const admitted = door.admit(socket, standing);
+      const admitted = door.admit(socket, scope);
       ask(socket);
       return admitted;
     };
-    const others = Array.from({ length: CONNECTIONS_MAX }, () => busy('other'));
+    const others = Array.from({ length: CONNECTIONS_MAX }, () => busy('bridge'));
     expect(others.filter(Boolean)).toHaveLength(CONNECTIONS_MAX - CONNECTIONS_FOR_OPERATORS);
     // Operators get every slot; when none is left, those of others.
     const operators = Array.from({ length: CONNECTIONS_MAX }, () => busy('operator'));
     expect(operators).not.toContain(false);
-    expect(busy('other')).toBe(false);
+    expect(busy('bridge')).toBe(false);
     expect(busy('operator')).toBe(false);
+  });
+
+  test('lets viewers have no more than their part, and take from no one else', () => {
+    const { arrive, ask, door } = newHouse();
+    const busy = (scope: Scope) => {
+      const socket = arrive();
+      return { socket, admitted: door.admit(socket, scope), asked: ask(socket) };
+    };
+    const viewers = Array.from({ length: CONNECTIONS_MAX }, () => busy('viewer'));
+    expect(viewers.filter(({ admitted }) => admitted)).toHaveLength(CONNECTIONS_OF_VIEWERS_MAX);
+    const bridge = busy('bridge');
+    bridge.asked.end();
+    expect([bridge.admitted, busy('viewer').admitted, bridge.socket.destroyed]).toEqual([true, false, false]);
+    // Of their own they may end the idle ones.
+    viewers[5]?.asked.end();
+    expect([busy('viewer').admitted, viewers[5]?.socket.destroyed, bridge.socket.destroyed]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    // An operator who needs a slot takes it from a viewer first.
+    bridge.asked.end();
+    const bridges = Array.from({ length: CONNECTIONS_MAX / 2 - 1 }, () => busy('operator'));
+    expect(bridges.every(({ admitted }) => admitted)).toBe(true);
+    busy('operator');
+    busy('operator');
+    expect([viewers[0]?.socket.destroyed, viewers[1]?.socket.destroyed]).toEqual([true, false]);
   });
 
   test('closes the connection that has been idle longest when there is no slot', () => {

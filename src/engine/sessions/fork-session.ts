@@ -36,7 +36,7 @@ type Answer<T> = Promise<Either<Rejection, T>>;
  */
 export const forkSession = (journal: Journal, blobs: Blobs, options: ForkOptions): Answer<void> =>
   pipe(
-    () => firstRecords(journal, options.source),
+    () => firstRecords(journal, options.pause, options.source),
     TE.bindTo('first'),
     TE.bind('head', ({ first: [, genesis] }) => headAt(journal, genesis, options)),
     TE.bind('forker', ({ first, head }) => createFork(journal, newForker({ ...options, ...head }), first)),

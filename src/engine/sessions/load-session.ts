@@ -4,6 +4,7 @@
 // not agree is not used, and a commit that does not verify is `damaged`, with the session and the position.
 import { type Either, chain, filterOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import type * as T from 'fp-ts/lib/Task.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { genesisChain, genesisDigest, nextChain } from '../../core/chain.ts';
 import { type Origin, checkGenesis, initialState, decodeGenesis } from '../../core/initial-state.ts';
@@ -44,15 +45,21 @@ export interface LoadedFrom {
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
+/** What a load works with. It asks `pause` before each step that may be long, and while it folds. */
+interface LoadPorts {
+  readonly journal: Journal;
+  readonly pause: Pause;
+}
+
 /** The newest good snapshot and the fold of the commits after it; without one, the fold of the whole stream. */
 export const loadSession = (journal: Journal, pause: Pause, id: SessionId): Answer<LoadedSession> =>
   pipe(
-    () => loadOrigin(journal, id),
-    TE.chain((origin) => () => findStart(journal, origin)),
-    TE.chain((start) => () => foldStream(journal, pause, start)),
+    () => loadOrigin(journal, pause, id),
+    TE.chain((origin) => () => findStart({ journal, pause }, origin)),
+    TE.chain((start) => () => foldStream({ journal, pause }, start)),
   )();
 
-async function foldStream(journal: Journal, pause: Pause, start: LoadedSession): Answer<LoadedSession> {
+async function foldStream({ journal, pause }: LoadPorts, start: LoadedSession): Answer<LoadedSession> {
   const id = start.genesis.session_id;
   let folded = start;
   let chars = 0;
@@ -79,8 +86,11 @@ function readAhead(journal: Journal, id: SessionId, from: Position): Answer<read
 }
 
 /** Where to start: at the newest snapshot that agrees with the stream, or before the first event. */
-async function findStart(journal: Journal, { genesis, tool_package }: Origin): Answer<LoadedSession> {
+async function findStart(ports: LoadPorts, { genesis, tool_package }: Origin): Answer<LoadedSession> {
   const { session_id } = genesis;
+  const { journal, pause } = ports;
+  await pause();
+  const initial = initialState(genesis, tool_package);
   const kept = await journal.snapshots.versions(session_id)();
   // When snapshots cannot be read, the load only takes longer.
   const versions = isLeft(kept) ? [] : kept.right;
@@ -88,9 +98,10 @@ async function findStart(journal: Journal, { genesis, tool_package }: Origin): A
   for (const version of versions) {
     const snapshot = await journal.snapshots.get(session_id, version)();
     if (isLeft(snapshot)) continue;
+    await pause();
     const state = snapshot.right === null ? null : readSnapshot(snapshot.right);
     if (snapshot.right !== null && state?.genesis_digest === genesisDigest(genesis)) {
-      const agrees = await agreesWithStream(journal, snapshot.right, initialState(genesis, tool_package));
+      const agrees = await agreesWithStream(ports, snapshot.right, initial);
       if (isLeft(agrees)) return agrees;
       if (agrees.right)
         return right({ genesis, state, chain: snapshot.right.chain, from: { version, chars: 0, wrong } });
@@ -98,14 +109,15 @@ async function findStart(journal: Journal, { genesis, tool_package }: Origin): A
     wrong.push(version);
   }
   const from = { version: 0 as Version, chars: 0, wrong };
-  const state = initialState(genesis, tool_package);
-  return right({ genesis, state, chain: genesisChain(state), from });
+  await pause();
+  return right({ genesis, state: initial, chain: genesisChain(initial), from });
 }
 
 /** Whether the commit that a snapshot ends with has the snapshot's digests and continues the chain. */
-const agreesWithStream = (journal: Journal, snapshot: Snapshot, initial: SessionState): Answer<boolean> =>
+const agreesWithStream = ({ journal, pause }: LoadPorts, snapshot: Snapshot, initial: SessionState): Answer<boolean> =>
   pipe(
     commitWith(journal, snapshot.session_id, snapshot.version - 1),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chain((last) => {
       const { version, state_digest, chain: link } = snapshot;
       if (last === undefined || versionAfter(last) !== (version as number)) return TE.right(false);
@@ -131,12 +143,14 @@ const commitWith = (
   );
 
 /** What a stored stream begins with, checked. */
-export const loadOrigin = (journal: Journal, id: SessionId): Answer<Origin> =>
+export const loadOrigin = (journal: Journal, pause: Pause, id: SessionId): Answer<Origin> =>
   pipe(
     journal.genesis(id),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chainEitherK((text) => parseGenesis(id, text)),
     TE.bindTo('genesis'),
-    TE.bind('tool_package', ({ genesis }) => loadPackage(journal, genesis)),
+    TE.bind('tool_package', ({ genesis }) => loadPackage({ journal, pause }, genesis)),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chainFirstEitherK(({ genesis, tool_package }) =>
       pipe(
         checkGenesis(genesis, tool_package),
@@ -158,7 +172,7 @@ const parseGenesis = (id: SessionId, text: string): Either<Rejection, Genesis> =
 
 /** The tool package of a genesis record. One that another session has in memory is not read again. */
 function loadPackage(
-  journal: Journal,
+  { journal, pause }: LoadPorts,
   { session_id, tool_package_digest: digest }: Genesis,
 ): TE.TaskEither<Rejection, ToolPackage> {
   const known = knownPackage(digest);
@@ -166,6 +180,7 @@ function loadPackage(
   return pipe(
     journal.toolPackage(digest),
     TE.mapLeft((fault) => (fault.code === 'damaged' ? damagedBeginning(session_id)(fault) : fault)),
+    TE.chainFirstTaskK(resting(pause)),
     TE.chainEitherK((text) => pipe(readPackageText(text, digest), mapLeft(damagedBeginning(session_id)))),
   );
 }
@@ -174,6 +189,10 @@ const damagedBeginning =
   (id: SessionId) =>
   ({ message }: Rejection): Rejection =>
     damaged(id, -1, message);
+
+const resting = (pause: Pause) => (): T.Task<void> => async () => {
+  await pause();
+};
 
 // Each chain value covers the recorded state digest, and the last state digest is compared with the whole state. When
 // anything differs, the commits are checked one by one to find the first fault.
@@ -191,6 +210,7 @@ async function foldCommits(
     state = folded.right;
   }
   const last = commits.at(-1);
+  await pause();
   const agrees = last === undefined || stateDigest(state) === last.state_digest;
   return agrees ? right({ ...from, state, chain: link }) : left(await faultIn(from, commits, pause));
 }

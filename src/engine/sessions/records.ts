@@ -20,9 +20,16 @@ import { loadOrigin } from './load-session.ts';
 type Answer<T> = Promise<E.Either<Rejection, T>>;
 
 /** The records of a stream before its first commit. */
-export const firstRecords = (journal: Journal, id: SessionId): Answer<readonly [PackageRecord, GenesisRecord]> =>
+export const firstRecords = (
+  journal: Journal,
+  pause: Pause,
+  id: SessionId,
+): Answer<readonly [PackageRecord, GenesisRecord]> =>
   pipe(
-    () => loadOrigin(journal, id),
+    () => loadOrigin(journal, pause, id),
+    TE.chainFirstTaskK(() => async () => {
+      await pause();
+    }),
     TE.map(({ genesis, tool_package }): readonly [PackageRecord, GenesisRecord] => {
       const initial = initialState(genesis, tool_package);
       const digests = { state_digest: stateDigest(initial), chain: genesisChain(initial) };

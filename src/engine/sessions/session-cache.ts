@@ -5,11 +5,12 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
-import { RETRY_MS } from '../../../schemas/limits.ts';
+import { LOADED_TOGETHER, RETRY_MS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { owesBridge } from '../../core/owing.ts';
 import type { SessionStatus } from '../../../schemas/session-head.ts';
 import { statusOf } from '../../core/status.ts';
+import { openKeyedWork } from '../../blobs/keyed-work.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';
 import { type TellFault, isTransient, stepFault, tellError, writeFault } from '../faults.ts';
@@ -46,6 +47,8 @@ export class SessionCache {
   readonly #options: CacheOptions;
   readonly #ports: SessionPorts;
   readonly #entries = new Map<SessionId, Entry>();
+  /** While the store reads for one session, another one is folded; further loads wait, in order. */
+  readonly #loads = openKeyedWork(LOADED_TOGETHER);
   #closed = false;
 
   constructor(options: CacheOptions) {
@@ -154,7 +157,7 @@ export class SessionCache {
   }
 
   async #load(id: SessionId): Answer<LiveSession> {
-    const loaded = await loadSafely(this.#ports, id);
+    const loaded = await this.#loads.run(id, () => loadSafely(this.#ports, id));
     const entry = this.#entries.get(id);
     if (isLeft(loaded)) {
       this.#entries.delete(id);

@@ -180,7 +180,6 @@ export class Sessions {
   async #loadAll(heads: readonly SessionSummary[]): Promise<readonly Rejection[]> {
     const faults: (Rejection | null)[] = [];
     const waiting = heads.entries();
-    // While the store reads for one session, another one is folded.
     const loadNext = async (): Promise<void> => {
       for (const [at, head] of waiting) {
         faults[at] = await this.#cache.loadOwing(head.session_id);
