@@ -1,12 +1,12 @@
 // What a session that cannot be loaded leaves to its tombstone, and the entries that its head may no longer name.
 import type { SessionId } from '../../schemas/ids.ts';
-import type { Tombstone } from '../../schemas/session-head.ts';
 import { versionAfter } from '../../schemas/record.ts';
 import type { DeleteWrite } from './admission.ts';
 import { sessionDeleted, unknownSession } from './append-rules.ts';
 import {
   genesisKey,
   headKey,
+  lostKey,
   owingKey,
   placeOfCommit,
   streamRange,
@@ -15,7 +15,6 @@ import {
   wakesBetween,
 } from './keys.ts';
 import { Refusal } from './refusal.ts';
-import { lostKey } from './salvage/damage-record.ts';
 import type { Removal, StoreView } from './store.ts';
 import { decodeCommit, decodeHead } from './stored-values.ts';
 
@@ -47,7 +46,7 @@ export async function damagedDeletion(
   return {
     kind: 'delete',
     session,
-    tombstone: { session_id: session, version, chain, deleted_at_ms } as Tombstone,
+    tombstone: { session_id: session, version, chain, deleted_at_ms },
     damaged,
   };
 }

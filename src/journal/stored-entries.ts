@@ -38,7 +38,10 @@ function holdView(handle: StoreHandle): Promise<HeldView> {
         (view) =>
           new Promise<void>((done) => {
             let scanning: Promise<unknown> = Promise.resolve();
-            const end = (): void => void scanning.then(() => done());
+            const end = (): void =>
+              void scanning.then(() => {
+                done();
+              });
             if (closing.aborted) end();
             else closing.addEventListener('abort', end, { once: true });
             resolve({

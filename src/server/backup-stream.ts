@@ -3,16 +3,27 @@ import { BACKUP_UNREAD_MS_MAX } from '../../schemas/limits.ts';
 import { reject } from '../../schemas/rejection.ts';
 import type { BackupPart } from '../../schemas/wire.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
-import { type Clock, backgroundClock } from '../clock.ts';
 import { unauthorized } from './guard.ts';
 import { problemResponse } from './problem.ts';
 import type { TokenHolder } from './tokens.ts';
+
+interface Timers {
+  /** Calls `then` once, after `ms` milliseconds; the returned function cancels the call. */
+  after(ms: number, then: () => void): () => void;
+}
+
+const PLATFORM: Timers = {
+  after(ms, then) {
+    const timer = setTimeout(then, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
 
 /** An error ends the connection before the last part, which is how the reader sees it. */
 export async function streamBackup(
   backup: AsyncIterable<BackupPart>,
   holder: Pick<TokenHolder, 'isCurrent'>,
-  clock: Clock = backgroundClock,
+  clock: Timers = PLATFORM,
 ): Promise<Response> {
   const parts = backup[Symbol.asyncIterator]();
   let first: IteratorResult<BackupPart> | null;

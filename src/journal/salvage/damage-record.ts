@@ -11,6 +11,7 @@ import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { Journal } from '../journal.ts';
 import { type SessionSpan, sessionsInclude } from '../level/key-spans.ts';
+import { DAMAGE_LETTER, lostKey } from '../keys.ts';
 import { refuse } from '../refusal.ts';
 import type { KeyRange, Put, StoreView } from '../store.ts';
 
@@ -31,7 +32,6 @@ export interface Damage extends Rebuilding {
   readonly sessions: ReadonlyMap<SessionId, LostPositions>;
 }
 
-export const DAMAGE_LETTER = 'd';
 /** Every key of this record. No other key of a journal comes before it. */
 export const DAMAGE_RANGE: KeyRange = { gte: Buffer.from(DAMAGE_LETTER), lt: Buffer.from('e') };
 
@@ -39,8 +39,6 @@ export const putRebuilding = ({ aside, vanished }: Rebuilding): Put => ({
   key: Buffer.from(DAMAGE_LETTER),
   value: Buffer.from(JSON.stringify({ aside, vanished })),
 });
-
-export const lostKey = (session: SessionId): Uint8Array => Buffer.from(`${DAMAGE_LETTER}${session}`);
 
 export const putLost = (session: SessionId, { first, last }: LostPositions): Put => ({
   key: lostKey(session),
