@@ -224,6 +224,8 @@ export const ADMISSIONS_MAX = 8;
 export const TOKENS_MAX = 64;
 /** Entries of the journal, or digests of blobs, in one part of a backup. */
 export const BACKUP_ENTRIES = 64;
+/** A backup whose reader takes no part for this time is ended, in milliseconds. */
+export const BACKUP_UNREAD_MS_MAX = 30_000;
 /** Characters of a value of the journal in a backup, which is base64. */
 export const BACKUP_VALUE_CHARS_MAX = 268_435_456;
 /** How long a stopping engine waits for bridges to report on what they hold, in milliseconds; `serve --drain-ms`. */

@@ -38,9 +38,12 @@ export type HeadFacts = TypeOf<typeof HeadFacts>;
 /** What is left of a session that was deleted. Its id stays taken. */
 export const Tombstone = shape('Tombstone', {
   session_id: SessionId,
-  /** How many events it had, and the chain value after the last of them: a fork or a checkpoint may name both. */
-  version: Version,
-  chain: Digest,
+  /**
+   * How many events it had, and the chain value after the last of them: a fork or a checkpoint may name both. Each is null
+   * when the session was damaged and this could not be read.
+   */
+  version: nullable(Version),
+  chain: nullable(Digest),
   deleted_at_ms: TimeMs,
 });
 export type Tombstone = TypeOf<typeof Tombstone>;

@@ -8,6 +8,7 @@ import type { BackupPart } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import type { Journal } from '../journal/journal.ts';
+import { rejectionOf } from '../journal/refusal.ts';
 
 const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
@@ -21,7 +22,7 @@ export async function* backupParts(journal: Journal, blobs: Blobs, closed: Abort
   const checkOpen = (): void => {
     if (closed.aborted) throw new FollowRefused(reject('closing', '', 'the engine is closing; back up again later'));
   };
-  for await (const page of stored) {
+  for await (const page of refusing(stored)) {
     checkOpen();
     counts.entries += page.length;
     yield { entries: page.map(({ key, value }) => ({ key: base64(key), value: base64(value) })) };
@@ -37,4 +38,13 @@ export async function* backupParts(journal: Journal, blobs: Blobs, closed: Abort
   }
   yield { blobs: refs };
   yield { end: counts };
+}
+
+/** The same pages; what the journal refuses meanwhile ends the backup. */
+async function* refusing<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* pages;
+  } catch (error) {
+    throw new FollowRefused(rejectionOf(error));
+  }
 }

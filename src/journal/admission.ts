@@ -43,6 +43,8 @@ export interface DeleteWrite {
   readonly kind: 'delete';
   readonly session: SessionId;
   readonly tombstone: Tombstone;
+  /** For a damaged session: the entries to remove besides those that its head names. Its head need not be readable. */
+  readonly damaged?: readonly Removal[];
 }
 
 /** Entries of a deleted session to remove. */
@@ -134,12 +136,16 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     return putHead(session, before, { ...head, version: (expected + events.length) as Version });
   }
 
-  function remove({ session, tombstone }: DeleteWrite, before: KnownHead | null): Either<Rejection, Version> {
-    const { version } = tombstone;
-    const refused = refusalAt(session, version, before);
+  function remove({ session, tombstone, damaged }: DeleteWrite, stored: StoredHeadOf): Either<Rejection, Version> {
+    const isUnreadable = damaged !== undefined && isLeft(stored) && stored.left.code === 'damaged';
+    if (isLeft(stored) && !isUnreadable) return stored;
+    const before = isLeft(stored) ? null : stored.right;
+    const version = tombstone.version ?? (0 as Version);
+    const refused = isUnreadable ? null : refusalAt(session, version, before);
     if (refused !== null) return left(refused);
     sessionCount -= 1;
-    changes.push(...deletionOf(tombstone, before ?? NOT_INDEXED), { key: META_KEY, value: encodeMeta(sessionCount) });
+    changes.push(...deletionOf(tombstone, before ?? NOT_INDEXED), ...(damaged ?? []));
+    changes.push({ key: META_KEY, value: encodeMeta(sessionCount) });
     heads.delete(session);
     deleted.set(session, (version + 1) as Version);
     return right(version);
@@ -151,10 +157,11 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
       return right(0 as Version);
     }
     const before = headOf(write.session);
+    if (write.kind === 'delete') return remove(write, before);
     if (isLeft(before)) return before;
     if (write.kind === 'create') return create(write, before.right);
     if (write.kind === 'append') return append(write, before.right);
-    return write.kind === 'restate' ? restate(write, before.right) : remove(write, before.right);
+    return restate(write, before.right);
   });
   return { answers, changes, heads, deleted, sessionCount };
 }

@@ -102,6 +102,9 @@ export interface Journal {
    */
   delete(tombstone: Tombstone): TaskEither<Rejection, void>;
 
+  /** Deletes a session that cannot be loaded, with what can still be read of its head and last commit in the tombstone. */
+  deleteDamaged(session: SessionId, deletedAtMs: number): TaskEither<Rejection, Tombstone>;
+
   /** The tombstones of the deleted sessions after this one, by id in byte order, at most `limit`. */
   tombstones(after: SessionId | null, limit: number): TaskEither<Rejection, readonly Tombstone[]>;
 

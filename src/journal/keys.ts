@@ -38,6 +38,8 @@ export const HEAD_LETTER = 'v';
 const OWING_LETTER = 'o';
 const WAKE_LETTER = 'w';
 export const TOMBSTONE_LETTER = 'x';
+/** The record of what a rebuild lost (salvage/damage-record.ts). */
+export const DAMAGE_LETTER = 'd';
 const SWEEP_LETTER = 'y';
 
 export const META_KEY: Uint8Array = ascii(META_LETTER);
@@ -49,6 +51,9 @@ export const HEAD_RANGE: KeyRange = { gte: ascii(HEAD_LETTER), lt: ascii('w') };
 
 export const genesisKey = (session: SessionId): Uint8Array => ascii(`${GENESIS_LETTER}${session}`);
 export const headKey = (session: SessionId): Uint8Array => ascii(`${HEAD_LETTER}${session}`);
+
+/** What a rebuild lost of a session. */
+export const lostKey = (session: SessionId): Uint8Array => ascii(`${DAMAGE_LETTER}${session}`);
 
 export const owingKey = (session: SessionId): Uint8Array => ascii(`${OWING_LETTER}${session}`);
 

@@ -1,6 +1,6 @@
 // A journal in memory, for tests, simulation and short-lived embedding. Its content is lost when the process ends.
 import { Buffer } from 'node:buffer';
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, map, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Digest, EventId, Position, SessionId, Version } from '../../schemas/ids.ts';
 import { READ_PAGE_BYTES, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
@@ -98,6 +98,16 @@ export function openMemoryJournal(): Journal {
       )();
       return isLeft(deleted) ? deleted : await snapshots.dropAll(tombstone.session_id)();
     },
+    deleteDamaged: (session, deleted_at_ms) => async () => {
+      const deleted = await onStream(session, (stream) => {
+        const chain = stream.commits.at(-1)?.chain ?? null;
+        const tombstone = { session_id: session, version: versionOf(stream), chain, deleted_at_ms } as Tombstone;
+        return map(() => tombstone)(deleteFrom({ streams, tombstones }, stream, tombstone));
+      })();
+      if (isLeft(deleted)) return deleted;
+      const dropped = await snapshots.dropAll(session)();
+      return isLeft(dropped) ? dropped : deleted;
+    },
     tombstones: (after, limit) => unlessClosed(() => right(tombstonesIn(tombstones, after, limit))),
     snapshots: guardSnapshots(snapshots, () => closed),
     close: async () => {
@@ -113,7 +123,9 @@ interface Kept {
 
 function deleteFrom({ streams, tombstones }: Kept, stream: Stream, tombstone: Tombstone): Answer<void> {
   const { session_id, version } = tombstone;
-  if (versionOf(stream) !== version) return left(versionConflict(session_id, version, versionOf(stream)));
+  if (versionOf(stream) !== version) {
+    return left(versionConflict(session_id, version ?? (0 as Version), versionOf(stream)));
+  }
   streams.delete(session_id);
   tombstones.set(session_id, tombstone);
   return right(undefined);

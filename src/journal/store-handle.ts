@@ -6,8 +6,11 @@ import { refuse } from './refusal.ts';
 import type { OpenStore, Store } from './store.ts';
 
 export interface StoreHandle {
-  /** Runs `work` on the open store; opens the store first when the last attempt failed. */
-  use<T>(work: (store: Store) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` on the open store; opens the store first when the last attempt failed. `closing` aborts when the store is
+   * to be closed, which waits for `work`: work without a limit must end then.
+   */
+  use<T>(work: (store: Store, closing: AbortSignal) => Promise<T>): Promise<T>;
   /** Closes the store once its users are done, and opens it again. Must not be called inside `use`. */
   reopen(): Promise<void>;
   close(): Promise<void>;
@@ -19,6 +22,7 @@ export async function openStoreHandle(open: OpenStore): Promise<StoreHandle> {
   let whenUnused: (() => void) | null = null;
   let reopening: Promise<void> | null = null;
   let closed = false;
+  let closing = new AbortController();
 
   const unused = (): Promise<void> =>
     new Promise((resolve) => {
@@ -29,6 +33,8 @@ export async function openStoreHandle(open: OpenStore): Promise<StoreHandle> {
   async function shut(): Promise<void> {
     const last = store;
     store = null;
+    closing.abort();
+    closing = new AbortController();
     await unused();
     await last?.close();
   }
@@ -59,7 +65,7 @@ export async function openStoreHandle(open: OpenStore): Promise<StoreHandle> {
       const using = await current();
       users += 1;
       try {
-        return await work(using);
+        return await work(using, closing.signal);
       } finally {
         users -= 1;
         if (users === 0) whenUnused?.();

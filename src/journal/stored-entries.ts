@@ -2,16 +2,19 @@
 import { Buffer } from 'node:buffer';
 import { BACKUP_ENTRIES, READ_PAGE_BYTES } from '../../schemas/limits.ts';
 import { TRAIL_KEY, WHOLE_RANGE } from './keys.ts';
+import { refuse } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';
-import type { Put, StoreView } from './store.ts';
+import type { KeyRange, Put } from './store.ts';
 
-/** Pages in the order of keys. The trail is left out: it describes the log of this store, not of another. */
+/**
+ * Pages in the order of keys. The trail is left out: it describes the log of this store, not of another. A store that is to
+ * be closed does not wait for the reader: its next page is refused as `closing`.
+ */
 export async function* storedEntries(handle: StoreHandle): AsyncGenerator<readonly Put[]> {
-  const { view, release } = await holdView(handle);
+  const { scan, release } = await holdView(handle);
   try {
     for (let gte = WHOLE_RANGE.gte; ;) {
-      const range = { gte, lt: WHOLE_RANGE.lt };
-      const page = await view.scan(range, { limit: BACKUP_ENTRIES, bytesMax: READ_PAGE_BYTES });
+      const page = await scan({ gte, lt: WHOLE_RANGE.lt });
       const last = page.at(-1);
       if (last === undefined) return;
       yield page.filter(({ key }) => Buffer.compare(key, TRAIL_KEY) !== 0);
@@ -23,20 +26,33 @@ export async function* storedEntries(handle: StoreHandle): AsyncGenerator<readon
 }
 
 interface HeldView {
-  readonly view: StoreView;
+  readonly scan: (range: KeyRange) => Promise<readonly Put[]>;
   readonly release: () => Promise<void>;
 }
 
-/** A view that stays open until it is released. */
+/** A view that stays open until it is released, or until the store is to be closed and no scan is running. */
 function holdView(handle: StoreHandle): Promise<HeldView> {
   return new Promise((resolve, fail) => {
-    const holding: Promise<void> = handle.use((store) =>
+    const holding: Promise<void> = handle.use((store, closing) =>
       store.view(
         (view) =>
           new Promise<void>((done) => {
+            let scanning: Promise<unknown> = Promise.resolve();
+            const end = (): void =>
+              void scanning.then(() => {
+                done();
+              });
+            if (closing.aborted) end();
+            else closing.addEventListener('abort', end, { once: true });
             resolve({
-              view,
+              scan: (range) => {
+                if (closing.aborted) refuse('closing', 'the journal was closed, or opened anew; back up again');
+                const scan = view.scan(range, { limit: BACKUP_ENTRIES, bytesMax: READ_PAGE_BYTES });
+                scanning = scan.catch(() => undefined);
+                return scan;
+              },
               release: async () => {
+                closing.removeEventListener('abort', end);
                 done();
                 await holding;
               },

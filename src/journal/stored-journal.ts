@@ -7,6 +7,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type { Write } from './admission.ts';
 import { checkCommits } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
+import { damagedDeletion } from './damaged-deletion.ts';
 import { sweepKey } from './keys.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
@@ -173,6 +174,13 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
         const session = tombstone.session_id;
         await commit({ kind: 'delete', session, tombstone }, APPEND_OVERHEAD_BYTES);
         await sweep(session);
+      }),
+    deleteDamaged: (session, deletedAtMs) =>
+      accepting(async () => {
+        const write = await handle.use((store) => store.view((view) => damagedDeletion(view, session, deletedAtMs)));
+        await commit(write, APPEND_OVERHEAD_BYTES);
+        await sweep(session);
+        return write.tombstone;
       }),
     entries: () => storedEntries(handle),
     probe: () =>

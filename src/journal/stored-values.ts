@@ -106,13 +106,15 @@ export function decodeHead(bytes: Uint8Array): StoredHead | null {
 }
 
 export const encodeTombstone = ({ version, chain, deleted_at_ms }: Tombstone): Uint8Array =>
-  cbor.encode([version, digestBytes(chain), deleted_at_ms]);
+  cbor.encode([version, chain === null ? null : digestBytes(chain), deleted_at_ms]);
 
 export function decodeTombstone(session_id: SessionId, bytes: Uint8Array): Tombstone | null {
   const value = decodeValue(bytes);
   if (!Array.isArray(value) || value.length !== 3) return null;
   const [version, chain, deleted_at_ms] = value as readonly unknown[];
-  const tombstone = { session_id, version, chain: digestOf(chain), deleted_at_ms };
+  const digest = digestOf(chain);
+  if (digest === null && chain !== null) return null;
+  const tombstone = { session_id, version, chain: digest, deleted_at_ms };
   return Tombstone.is(tombstone) ? tombstone : null;
 }
 

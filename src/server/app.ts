@@ -18,7 +18,6 @@ import {
 import type { CommitRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
-  BackupPart,
   CreateSession,
   ForkSession,
   Heartbeat,
@@ -34,6 +33,7 @@ import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { readBytes, readJson } from './body.ts';
 import type { Door } from './door.ts';
 import { streamEvents } from './event-stream.ts';
+import { streamBackup } from './backup-stream.ts';
 import { type Guarded, guard, unauthorized } from './guard.ts';
 import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
@@ -140,7 +140,7 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   },
-  backup: (context, client) => streamBackup(client, context.get('holder')),
+  backup: (context, client) => streamBackup(client.backup(), context.get('holder')),
   getBlob: async (context, client) => {
     const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);
@@ -230,36 +230,6 @@ async function* untilReplaced(
     if (!holder.isCurrent()) throw new FollowRefused(unauthorized());
     yield commit;
   }
-}
-
-/** A line for each part of a backup; a line is made when the reader has taken the one before it. */
-async function streamBackup(client: EngineClient, holder: TokenHolder): Promise<Response> {
-  const parts = client.backup()[Symbol.asyncIterator]();
-  let first: IteratorResult<BackupPart> | null;
-  try {
-    first = await parts.next();
-  } catch (error) {
-    if (error instanceof FollowRefused) return problemResponse(error.rejection);
-    throw error;
-  }
-  const utf8 = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        // An error ends the connection before the last part, which is how the reader sees it.
-        const next = first ?? (await parts.next());
-        first = null;
-        if (!holder.isCurrent()) throw new FollowRefused(unauthorized());
-        if (next.done === true) controller.close();
-        else controller.enqueue(utf8.encode(`${JSON.stringify(next.value)}\n`));
-      },
-      async cancel() {
-        await parts.return?.();
-      },
-    },
-    { highWaterMark: 1 },
-  );
-  return new Response(body, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
 }
 
 /** Bytes in parts, each of which is sent by itself: to copy and send a large blob at once would hold the event loop. */

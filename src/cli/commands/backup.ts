@@ -10,11 +10,11 @@ import { FollowRefused } from '../../client/follow-refused.ts';
 import { must } from '../../client/must.ts';
 import { RejectedError } from '../../client/rejected-error.ts';
 import { newLevelCopy } from '../../journal/level/level-copy.ts';
+import { verifyCopy } from '../audit/verify-copy.ts';
 import { journalOf, requireData } from '../data-dir.ts';
 import type { Output } from '../output.ts';
 import { beginDirectory } from '../unfinished-directory.ts';
 import { withEngine } from '../with-engine.ts';
-import { verifyCommand } from './verify.ts';
 
 export interface BackupCommand {
   readonly dataDir: string;
@@ -28,15 +28,15 @@ export async function backupCommand({ dataDir, target }: BackupCommand, output: 
   const counts = await withEngine(dataDir, (client) => copyAll(client, directory, output));
   await writeEpochs(dataDir, directory);
   output.line(`copied ${counts.entries} entries and ${counts.blobs} blobs; verifying ${directory}`);
-  const code = await verifyCommand({ sources: [], all: true, laws: false, dataDir: directory }, output);
-  if (code !== 0) {
+  const { code, isKept, damaged } = await verifyCopy(directory, dataDir, output);
+  if (!isKept) {
     output.line(`the backup does not verify; it stays at ${directory} and is not complete`);
     return code;
   }
   await unfinished.finish();
-  output.object({ event: 'backup', target, ...counts });
+  output.object({ event: 'backup', target, ...counts, damaged });
   output.line(`backup of ${dataDir} in ${target}`);
-  return 0;
+  return code;
 }
 
 interface Counts {

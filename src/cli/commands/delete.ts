@@ -1,7 +1,8 @@
 // `refold delete`: deletes a session for good. Its id and its last chain value stay.
 import { createInterface } from 'node:readline/promises';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../../schemas/ids.ts';
-import { must } from '../../client/must.ts';
+import { must, mustBe } from '../../client/must.ts';
 import { requireData } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { visible } from '../preview/visible.ts';
@@ -17,16 +18,23 @@ export interface DeleteCommand {
 export async function deleteCommand({ dataDir, session, yes }: DeleteCommand, output: Output): Promise<number> {
   await requireData(dataDir);
   return await withEngine(dataDir, async (client) => {
+    const found = await client.session(session)();
+    const isDamaged = isLeft(found) && found.left.code === 'damaged';
+    if (isDamaged) output.warn(`${session} is damaged: ${found.left.message}`);
     if (!yes) {
-      const { state } = await must(client.session(session));
-      if (!(await isConfirmed(`${session} with ${state.version} events`))) {
+      const what = isDamaged ? 'which is damaged' : `with ${mustBe(found).state.version} events`;
+      if (!(await isConfirmed(`${session} ${what}`))) {
         output.line(`${session} was not deleted`);
         return 1;
       }
     }
     const tombstone = await must(client.deleteSession(session));
     output.object(tombstone);
-    output.line(`deleted ${session} after ${tombstone.version} events; its last chain value is ${tombstone.chain}`);
+    const { version, chain } = tombstone;
+    const events = version === null ? 'a number of events that was lost' : `${version} events`;
+    output.line(
+      `deleted ${session} after ${events}; its last chain value ${chain === null ? 'was lost' : `is ${chain}`}`,
+    );
     output.line('Blobs that no other session needs: stop the engine, then refold gc --delete --grace-hours 0');
     return 0;
   });

@@ -5,11 +5,11 @@ import { syncDirectory } from '../../files/directories.ts';
 import { refuseWhenOpen } from '../../journal/level/lock.ts';
 import { catchRefusal } from '../../journal/refusal.ts';
 import { must } from '../../client/must.ts';
+import { verifyCopy } from '../audit/verify-copy.ts';
 import { journalOf, requireData } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { beginDirectory, isUnfinished } from '../unfinished-directory.ts';
 import { writeEpochs } from './backup.ts';
-import { verifyCommand } from './verify.ts';
 
 export interface RestoreCommand {
   readonly backup: string;
@@ -35,15 +35,15 @@ export async function restoreCommand({ backup, dataDir }: RestoreCommand, output
   output.note('');
   await writeEpochs(backup, directory);
   output.line(`copied ${files} files; verifying ${directory}`);
-  const code = await verifyCommand({ sources: [], all: true, laws: false, dataDir: directory }, output);
-  if (code !== 0) {
+  const { code, isKept, damaged } = await verifyCopy(directory, backup, output);
+  if (!isKept) {
     output.line(`the copy does not verify; it stays at ${directory} and is not complete`);
     return code;
   }
   await unfinished.finish();
-  output.object({ event: 'restored', data_dir: dataDir, files });
+  output.object({ event: 'restored', data_dir: dataDir, files, damaged });
   output.line(`restored ${backup} to ${dataDir}. To use it: refold serve --data-dir ${dataDir}`);
-  return 0;
+  return code;
 }
 
 /** Copies regular files and directories, durably. */

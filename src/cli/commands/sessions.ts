@@ -45,7 +45,9 @@ export async function deletedCommand(dataDir: string, output: Output): Promise<n
         for (const tombstone of page.deleted) {
           const { session_id, version, chain, deleted_at_ms } = tombstone;
           output.object(tombstone);
-          output.line(`${session_id}  ${version} events  ${chain}  deleted ${new Date(deleted_at_ms).toISOString()}`);
+          output.line(
+            `${session_id}  ${version ?? 'unknown'} events  ${chain ?? 'chain value lost'}  deleted ${new Date(deleted_at_ms).toISOString()}`,
+          );
         }
         listed += page.deleted.length;
         after = page.next;

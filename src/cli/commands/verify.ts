@@ -31,7 +31,16 @@ export interface VerifyCommand {
   readonly dataDir: string;
 }
 
-export async function verifyCommand(command: VerifyCommand, output: Output): Promise<number> {
+export const verifyCommand = async (command: VerifyCommand, output: Output): Promise<number> =>
+  (await verifySources(command, output)).code;
+
+export interface Verified {
+  readonly code: number;
+  /** The streams that are bad; null when something else is wrong too, so that they do not say all of it. */
+  readonly bad: readonly string[] | null;
+}
+
+export async function verifySources(command: VerifyCommand, output: Output): Promise<Verified> {
   const { all, laws, dataDir, checkpoint: kept, publicKey } = command;
   refuseNoSources(command);
   const checkpoint = kept === undefined ? null : await openCheckpoint(kept, publicKey, output);
@@ -64,7 +73,10 @@ export async function verifyCommand(command: VerifyCommand, output: Output): Pro
   const unseen = checkpoint?.unseen().length ?? 0;
   if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not checked. To check all: --all`));
   // Missing sessions count only with --all: a named session that is missing is a fault already.
-  return summarise(verdicts, { gone: all ? gone : 0, elapsedMs: since(startedAt) }, output);
+  const code = summarise(verdicts, { gone: all ? gone : 0, elapsedMs: since(startedAt) }, output);
+  const isAll = gone === 0 && verdicts.every(({ unreadable }) => unreadable === null);
+  const bad = verdicts.filter(({ fault }) => fault !== null).map(({ source }) => source);
+  return { code, bad: isAll ? bad : null };
 }
 
 /** Refuses a command that names nothing: an empty check would succeed. */

@@ -117,15 +117,15 @@ export class SessionCache {
 
   /**
    * Takes an idle session out of memory for `work`, which deletes it; every other caller waits until that has ended. Refused
-   * as `session_busy` when the session has work.
+   * as `session_busy` when the session has work. A damaged session cannot be loaded: `work` gets null for it.
    */
-  async remove<T>(id: SessionId, work: (session: LiveSession) => Answer<T>): Answer<T> {
+  async remove<T>(id: SessionId, work: (session: LiveSession | null) => Answer<T>): Answer<T> {
     const loaded = await this.get(id);
-    if (isLeft(loaded)) return loaded;
-    const session = loaded.right;
-    const refusal = this.#refuseRemoval(session);
+    if (isLeft(loaded) && loaded.left.code !== 'damaged') return loaded;
+    const session = isLeft(loaded) ? null : loaded.right;
+    const refusal = session === null ? this.#refuseDamagedRemoval(id) : this.#refuseRemoval(session);
     if (refusal !== null) return left(refusal);
-    session.retire();
+    session?.retire();
     this.activity.unload(id);
     this.#options.onEvicted(id);
     const removing = work(session).catch((): Either<Rejection, T> => left(writeFault()));
@@ -136,6 +136,12 @@ export class SessionCache {
       this.#options.onGone(id);
     }
     return removed;
+  }
+
+  #refuseDamagedRemoval(id: SessionId): Rejection | null {
+    // Another caller may load it again, or delete it.
+    if (this.#entries.has(id)) return busy(id, 'is being loaded again; try again');
+    return this.#options.isHeld(id) ? busy(id, 'is held by a bridge; wait until it has reported') : null;
   }
 
   #refuseRemoval(session: LiveSession): Rejection | null {

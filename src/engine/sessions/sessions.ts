@@ -46,6 +46,7 @@ const REPORT_BYTES = 256;
 
 export class Sessions {
   readonly #options: SessionsOptions;
+  readonly #forking = new Set<SessionId>();
   readonly #cache: SessionCache;
 
   constructor(options: SessionsOptions) {
@@ -88,8 +89,14 @@ export class Sessions {
     const { journal, blobs, clock, pause } = this.#options.ports;
     const id = session_id ?? this.#options.newSessionId();
     const options = { source, session_id: id, run, at_ms: clock.now(), pause, ...(at === undefined ? {} : { at }) };
+    const storing = async (): Answer<void> => {
+      // A second fork with this id is refused, and must not end the first one's mark.
+      if (this.#forking.has(id)) return await forkSession(journal, blobs, options);
+      this.#forking.add(id);
+      return await forkSession(journal, blobs, options).finally(() => this.#forking.delete(id));
+    };
     return await pipe(
-      () => forkSession(journal, blobs, options),
+      storing,
       TE.chainTaskK(() => () => this.#cache.awaitEarlierLoad(id)),
       TE.chain(() => () => this.get(id)),
       TE.map((session) => {
@@ -99,10 +106,13 @@ export class Sessions {
     )();
   }
 
-  /** Deletes an idle session; only its tombstone stays. */
-  delete(id: SessionId): Answer<Tombstone> {
+  /** Deletes an idle session, or a damaged one; only its tombstone stays. */
+  async delete(id: SessionId): Answer<Tombstone> {
     const { journal, clock } = this.#options.ports;
-    return this.#cache.remove(id, async (session) => {
+    // Until it is stored completely, it looks like a fork that was cut off.
+    if (this.#forking.has(id)) return left(reject('session_busy', '', `session ${id} is being forked; try again`));
+    return await this.#cache.remove(id, async (session) => {
+      if (session === null) return await journal.deleteDamaged(id, clock.now())();
       await this.#options.beforeDelete(session);
       const { version } = session.state();
       const tombstone = { session_id: id, version, chain: session.chain(), deleted_at_ms: clock.now() };

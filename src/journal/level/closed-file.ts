@@ -86,8 +86,8 @@ async function readLogs(directory: string): Promise<Written | null> {
     if (session === null || value === null) return [];
     if (letter === HEAD_LETTER) return versionIn(session, decodeHead(value)?.version);
     // A deletion counts as one more event, as in the trail.
-    const last = decodeTombstone(session, value)?.version;
-    return versionIn(session, last === undefined ? undefined : last + 1);
+    const last = decodeTombstone(session, value);
+    return versionIn(session, last === null ? undefined : (last.version ?? 0) + 1);
   });
   return sizes.length === 0 ? null : { sizes, first: Math.min(first, end), end, sessions };
 }

@@ -8,10 +8,10 @@ import { Digest, type SessionId } from '../../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
 import { isPlainObject, parseJson } from '../../../schemas/json.ts';
 import type { BulkWriter } from './bulk-writer.ts';
-import { DAMAGE_LETTER } from './damage-record.ts';
 import { putsOfCommit } from '../commit-puts.ts';
 import {
   COMMIT_LETTER,
+  DAMAGE_LETTER,
   GENESIS_LETTER,
   HEAD_LETTER,
   META_LETTER,

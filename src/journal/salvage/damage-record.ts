@@ -11,6 +11,7 @@ import { DAMAGED_SESSIONS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { Journal } from '../journal.ts';
 import { type SessionSpan, sessionsInclude } from '../level/key-spans.ts';
+import { DAMAGE_LETTER, lostKey } from '../keys.ts';
 import { refuse } from '../refusal.ts';
 import type { KeyRange, Put, StoreView } from '../store.ts';
 
@@ -31,7 +32,6 @@ export interface Damage extends Rebuilding {
   readonly sessions: ReadonlyMap<SessionId, LostPositions>;
 }
 
-export const DAMAGE_LETTER = 'd';
 /** Every key of this record. No other key of a journal comes before it. */
 export const DAMAGE_RANGE: KeyRange = { gte: Buffer.from(DAMAGE_LETTER), lt: Buffer.from('e') };
 
@@ -41,7 +41,7 @@ export const putRebuilding = ({ aside, vanished }: Rebuilding): Put => ({
 });
 
 export const putLost = (session: SessionId, { first, last }: LostPositions): Put => ({
-  key: Buffer.from(`${DAMAGE_LETTER}${session}`),
+  key: lostKey(session),
   value: Buffer.from(JSON.stringify({ first, last })),
 });
 
@@ -61,12 +61,13 @@ export async function readDamage(view: StoreView): Promise<Damage | null> {
   return { aside: rebuilding.aside, vanished: rebuilding.vanished, sessions: new Map(sessions) };
 }
 
-/** The journal, with every session that may have lost something refused as `damaged`. */
+/** The journal, with every session that may have lost something refused as `damaged`, until it is deleted. */
 export function refuseLost(journal: Journal, damage: Damage): Journal {
+  const sessions = new Map(damage.sessions);
   const unlessLost =
     <T>(session: SessionId, task: TaskEither<Rejection, T>): TaskEither<Rejection, T> =>
     async () => {
-      const lost = damage.sessions.get(session);
+      const lost = sessions.get(session);
       if (lost !== undefined) return left(lostOf(session, lost, damage));
       if (!sessionsInclude(damage.vanished, session)) return await task();
       const head = await journal.head(session)();
@@ -78,11 +79,18 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
     create: (session, genesis, tool_package, head) =>
       unlessLost(session, journal.create(session, genesis, tool_package, head)),
     append: (session, commits, head) =>
-      damage.sessions.has(session)
+      sessions.has(session)
         ? unlessLost(session, journal.append(session, commits, head))
         : journal.append(session, commits, head),
     restate: (session, version, head) => unlessLost(session, journal.restate(session, version, head)),
     delete: (tombstone) => unlessLost(tombstone.session_id, journal.delete(tombstone)),
+    deleteDamaged: (session, atMs) => async () => {
+      const deleted = await journal.deleteDamaged(session, atMs)();
+      if (deleted._tag === 'Right') sessions.delete(session);
+      else if (deleted.left.code === 'unknown_session' && sessionsInclude(damage.vanished, session))
+        return left(vanished(session, damage));
+      return deleted;
+    },
     genesis: (session) => unlessLost(session, journal.genesis(session)),
     read: (session, from, limit) => unlessLost(session, journal.read(session, from, limit)),
     head: (session) => unlessLost(session, journal.head(session)),
@@ -104,6 +112,7 @@ export function refuseDamaged(journal: Journal, found: () => Rejection | null): 
     append: (session, commits, head) => unlessFound(journal.append(session, commits, head)),
     restate: (session, version, head) => unlessFound(journal.restate(session, version, head)),
     genesis: (session) => unlessFound(journal.genesis(session)),
+    deleteDamaged: (session, atMs) => unlessFound(journal.deleteDamaged(session, atMs)),
     toolPackage: (digest) => unlessFound(journal.toolPackage(digest)),
     read: (session, from, limit) => unlessFound(journal.read(session, from, limit)),
     head: (session) => unlessFound(journal.head(session)),

@@ -86,6 +86,7 @@ export function newDisk(): Disk {
         head: (...args) => through('head', journal.head(...args)),
         find: (...args) => through('find', journal.find(...args)),
         delete: (...args) => through('delete session', journal.delete(...args)),
+        deleteDamaged: (...args) => through('delete session', journal.deleteDamaged(...args)),
         entries: () => journal.entries(),
         probe: (...args) => through('probe', journal.probe(...args)),
         tombstones: (...args) => through('tombstones', journal.tombstones(...args)),
