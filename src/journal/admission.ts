@@ -137,14 +137,14 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
   }
 
   function remove({ session, tombstone, damaged }: DeleteWrite, stored: StoredHeadOf): Either<Rejection, Version> {
-    const isUnreadable = damaged !== undefined && isLeft(stored) && stored.left.code === 'damaged';
-    if (isLeft(stored) && !isUnreadable) return stored;
-    const before = isLeft(stored) ? null : stored.right;
     const version = tombstone.version ?? (0 as Version);
-    const refused = isUnreadable ? null : refusalAt(session, version, before);
+    const refused = removalRefusal({ session, damaged }, version, stored);
     if (refused !== null) return left(refused);
     sessionCount -= 1;
-    changes.push(...deletionOf(tombstone, before ?? NOT_INDEXED), ...(damaged ?? []));
+    changes.push(
+      ...deletionOf(tombstone, isLeft(stored) ? NOT_INDEXED : (stored.right ?? NOT_INDEXED)),
+      ...(damaged ?? []),
+    );
     changes.push({ key: META_KEY, value: encodeMeta(sessionCount) });
     heads.delete(session);
     deleted.set(session, (version + 1) as Version);
@@ -160,8 +160,7 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     if (write.kind === 'delete') return remove(write, before);
     if (isLeft(before)) return before;
     if (write.kind === 'create') return create(write, before.right);
-    if (write.kind === 'append') return append(write, before.right);
-    return restate(write, before.right);
+    return write.kind === 'append' ? append(write, before.right) : restate(write, before.right);
   });
   return { answers, changes, heads, deleted, sessionCount };
 }
@@ -174,6 +173,16 @@ const deletionOf = (tombstone: Tombstone, indexed: Indexed): readonly Change[] =
   { key: headKey(tombstone.session_id), value: null },
   ...indexChanges(tombstone.session_id, indexed, NOT_INDEXED),
 ];
+
+/** Why a deletion is refused, or null. The head of a damaged session need not be readable. */
+function removalRefusal(
+  { session, damaged }: { readonly session: SessionId; readonly damaged: readonly Removal[] | undefined },
+  version: Version,
+  stored: StoredHeadOf,
+): Rejection | null {
+  if (!isLeft(stored)) return refusalAt(session, version, stored.right);
+  return damaged !== undefined && stored.left.code === 'damaged' ? null : stored.left;
+}
 
 /** Why a write at this version is refused, or null. */
 function refusalAt(session: SessionId, expected: Version, stored: KnownHead | null): Rejection | null {

@@ -52,6 +52,9 @@ export function openMemoryJournal(): Journal {
       return stream === undefined ? left(absent(session)) : work(stream);
     });
 
+  const thenDrop = <T>(session: SessionId, work: (stream: Stream) => Answer<T>): TaskEither<Rejection, T> =>
+    droppingAfter(onStream(session, work), snapshots.dropAll(session));
+
   return {
     create: (session, genesis, { digest, text }, head) =>
       unlessClosed(() => {
@@ -92,22 +95,10 @@ export function openMemoryJournal(): Journal {
     due: (untilMs, limit, after) => unlessClosed(() => right(dueIn(streams, { untilMs, limit, after }))),
     entries: () => null,
     probe: () => unlessClosed(() => right(undefined)),
-    delete: (tombstone) => async () => {
-      const deleted = await onStream(tombstone.session_id, (stream) =>
-        deleteFrom({ streams, tombstones }, stream, tombstone),
-      )();
-      return isLeft(deleted) ? deleted : await snapshots.dropAll(tombstone.session_id)();
-    },
-    deleteDamaged: (session, deleted_at_ms) => async () => {
-      const deleted = await onStream(session, (stream) => {
-        const chain = stream.commits.at(-1)?.chain ?? null;
-        const tombstone = { session_id: session, version: versionOf(stream), chain, deleted_at_ms } as Tombstone;
-        return map(() => tombstone)(deleteFrom({ streams, tombstones }, stream, tombstone));
-      })();
-      if (isLeft(deleted)) return deleted;
-      const dropped = await snapshots.dropAll(session)();
-      return isLeft(dropped) ? dropped : deleted;
-    },
+    delete: (tombstone) =>
+      thenDrop(tombstone.session_id, (stream) => deleteFrom({ streams, tombstones }, stream, tombstone)),
+    deleteDamaged: (session, atMs) =>
+      thenDrop(session, (stream) => deleteAsFound({ streams, tombstones }, stream, { session, atMs })),
     tombstones: (after, limit) => unlessClosed(() => right(tombstonesIn(tombstones, after, limit))),
     snapshots: guardSnapshots(snapshots, () => closed),
     close: async () => {
@@ -115,6 +106,16 @@ export function openMemoryJournal(): Journal {
     },
   };
 }
+
+/** The snapshots of a session are dropped only once it is deleted. */
+const droppingAfter =
+  <T>(deleting: TaskEither<Rejection, T>, drop: TaskEither<Rejection, void>): TaskEither<Rejection, T> =>
+  async () => {
+    const deleted = await deleting();
+    if (isLeft(deleted)) return deleted;
+    const dropped = await drop();
+    return isLeft(dropped) ? dropped : deleted;
+  };
 
 interface Kept {
   readonly streams: Map<SessionId, Stream>;
@@ -129,6 +130,16 @@ function deleteFrom({ streams, tombstones }: Kept, stream: Stream, tombstone: To
   streams.delete(session_id);
   tombstones.set(session_id, tombstone);
   return right(undefined);
+}
+
+function deleteAsFound(
+  kept: Kept,
+  stream: Stream,
+  { session, atMs }: { readonly session: SessionId; readonly atMs: number },
+): Answer<Tombstone> {
+  const chain = stream.commits.at(-1)?.chain ?? null;
+  const tombstone = { session_id: session, version: versionOf(stream), chain, deleted_at_ms: atMs };
+  return map(() => tombstone)(deleteFrom(kept, stream, tombstone));
 }
 
 const tombstonesIn = (

@@ -38,12 +38,13 @@ function holdView(handle: StoreHandle): Promise<HeldView> {
         (view) =>
           new Promise<void>((done) => {
             let scanning: Promise<unknown> = Promise.resolve();
-            const end = (): void =>
-              void scanning.then(() => {
-                done();
-              });
-            if (closing.aborted) end();
-            else closing.addEventListener('abort', end, { once: true });
+            const end = async (): Promise<void> => {
+              await scanning;
+              done();
+            };
+            const onClosing = (): void => void end();
+            if (closing.aborted) onClosing();
+            else closing.addEventListener('abort', onClosing, { once: true });
             resolve({
               scan: (range) => {
                 if (closing.aborted) refuse('closing', 'the journal was closed, or opened anew; back up again');
@@ -52,7 +53,7 @@ function holdView(handle: StoreHandle): Promise<HeldView> {
                 return scan;
               },
               release: async () => {
-                closing.removeEventListener('abort', end);
+                closing.removeEventListener('abort', onClosing);
                 done();
                 await holding;
               },

@@ -111,6 +111,34 @@ const isReadOnly = (handle: StoreHandle): Promise<boolean> =>
     return store.isReadOnly === true;
   });
 
+interface DeletionPorts {
+  readonly handle: StoreHandle;
+  readonly accepting: <T>(work: () => Promise<T>) => TaskEither<Rejection, T>;
+  readonly commit: (write: Write, bytes: number) => Promise<Version>;
+  readonly sweep: (session: SessionId) => Promise<void>;
+}
+
+const deletionsOf = ({
+  handle,
+  accepting,
+  commit,
+  sweep,
+}: DeletionPorts): Pick<Journal, 'delete' | 'deleteDamaged'> => ({
+  delete: (tombstone) =>
+    accepting(async () => {
+      const session = tombstone.session_id;
+      await commit({ kind: 'delete', session, tombstone }, APPEND_OVERHEAD_BYTES);
+      await sweep(session);
+    }),
+  deleteDamaged: (session, deletedAtMs) =>
+    accepting(async () => {
+      const write = await handle.use((store) => store.view((view) => damagedDeletion(view, session, deletedAtMs)));
+      await commit(write, APPEND_OVERHEAD_BYTES);
+      await sweep(session);
+      return write.tombstone;
+    }),
+});
+
 function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
@@ -169,19 +197,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
       accepting(async () => {
         await commit({ kind: 'restate', session, expected, head }, APPEND_OVERHEAD_BYTES);
       }),
-    delete: (tombstone) =>
-      accepting(async () => {
-        const session = tombstone.session_id;
-        await commit({ kind: 'delete', session, tombstone }, APPEND_OVERHEAD_BYTES);
-        await sweep(session);
-      }),
-    deleteDamaged: (session, deletedAtMs) =>
-      accepting(async () => {
-        const write = await handle.use((store) => store.view((view) => damagedDeletion(view, session, deletedAtMs)));
-        await commit(write, APPEND_OVERHEAD_BYTES);
-        await sweep(session);
-        return write.tombstone;
-      }),
+    ...deletionsOf({ handle, accepting, commit, sweep }),
     entries: () => storedEntries(handle),
     probe: () =>
       accepting(async () => {
