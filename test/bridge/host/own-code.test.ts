@@ -108,9 +108,9 @@ test("refold's own checkout is refused as a workspace, with what to do", async (
 });
 
 describe('own code in a workspace', () => {
-  const found = ({ path, at }: TestWorkspace, packagePath: string, node = process.execPath): readonly string[] =>
-    ownCodeIn(path, { package: at(packagePath), node })
-      .map((place) => place.slice(path.length + 1))
+  const found = (files: TestWorkspace, packagePath: string, node = process.execPath): readonly string[] =>
+    ownCodeIn(files.path, { package: files.at(packagePath), node })
+      .map((place) => place.slice(files.path.length + 1))
       .toSorted();
 
   test('is the package, where its imports are looked up, and what npx would run', () => {
