@@ -141,11 +141,8 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     const refused = removalRefusal({ session, damaged }, version, stored);
     if (refused !== null) return left(refused);
     sessionCount -= 1;
-    changes.push(
-      ...deletionOf(tombstone, isLeft(stored) ? NOT_INDEXED : (stored.right ?? NOT_INDEXED)),
-      ...(damaged ?? []),
-    );
-    changes.push({ key: META_KEY, value: encodeMeta(sessionCount) });
+    const indexed = isLeft(stored) ? NOT_INDEXED : (stored.right ?? NOT_INDEXED);
+    changes.push(...deletionOf(tombstone, indexed, sessionCount), ...(damaged ?? []));
     heads.delete(session);
     deleted.set(session, (version + 1) as Version);
     return right(version);
@@ -166,7 +163,8 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
 }
 
 /** A tombstone, the mark that the rest must be swept, and the end of what makes the session exist. */
-const deletionOf = (tombstone: Tombstone, indexed: Indexed): readonly Change[] => [
+const deletionOf = (tombstone: Tombstone, indexed: Indexed, sessionCount: number): readonly Change[] => [
+  { key: META_KEY, value: encodeMeta(sessionCount) },
   { key: tombstoneKey(tombstone.session_id), value: encodeTombstone(tombstone) },
   { key: sweepKey(tombstone.session_id), value: NOTHING },
   { key: genesisKey(tombstone.session_id), value: null },
