@@ -27,7 +27,7 @@ export function openKeyedWork(slots: number): KeyedWork {
   }
 
   async function inOrder<T>(before: Promise<void> | undefined, work: () => Promise<T>): Promise<T> {
-    await before;
+    if (before !== undefined) await before;
     return inSlot(work);
   }
 

@@ -146,18 +146,23 @@ const commitWith = (
 export const loadOrigin = (journal: Journal, pause: Pause, id: SessionId): Answer<Origin> =>
   pipe(
     journal.genesis(id),
-    TE.chainFirstTaskK(resting(pause)),
-    TE.chainEitherK((text) => parseGenesis(id, text)),
+    TE.chain((text) => originOf({ journal, pause }, id, text)),
+  )();
+
+const originOf = (ports: LoadPorts, id: SessionId, text: string): TE.TaskEither<Rejection, Origin> =>
+  pipe(
+    TE.fromTask(resting(ports.pause)()),
+    TE.chainEitherK(() => parseGenesis(id, text)),
     TE.bindTo('genesis'),
-    TE.bind('tool_package', ({ genesis }) => loadPackage({ journal, pause }, genesis)),
-    TE.chainFirstTaskK(resting(pause)),
+    TE.bind('tool_package', ({ genesis }) => loadPackage(ports, genesis)),
+    TE.chainFirstTaskK(resting(ports.pause)),
     TE.chainFirstEitherK(({ genesis, tool_package }) =>
       pipe(
         checkGenesis(genesis, tool_package),
         mapLeft((fault) => unreadable(id, -1, fault)),
       ),
     ),
-  )();
+  );
 
 const parseGenesis = (id: SessionId, text: string): Either<Rejection, Genesis> =>
   pipe(
