@@ -50,7 +50,7 @@ test('a run that waits for storage reports it, as its engine does, and continues
       if (notices.push((JSON.parse(line) as { message: unknown }).message) === 2) resolve();
     });
   });
-  const [place, aside] = [at('data/blobs/tmp'), at('aside')];
+  const [place, aside] = [at('data/blobs'), at('aside')];
   await rename(place, aside);
   const env = { ...process.env, NO_COLOR: '1' };
   const child = spawn(process.execPath, [CLI, 'run', 'go', ...work()], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -68,7 +68,7 @@ test('a run that waits for storage reports it, as its engine does, and continues
   });
   await isOver;
   expect(notices).toEqual([
-    expect.stringMatching(/^the stores fail, so work is refused: writing a blob: ENOENT.* Check the disk: /),
+    expect.stringMatching(/^the stores fail, so work is refused: the blobs are no longer in their place: /),
     'the stores accept writes again; waiting work continues',
   ]);
 });

@@ -245,7 +245,7 @@ describe('a stream whose pages are short', () => {
     const loaded = mustBe(await loadSession(short, counted, stream.id));
     expect(stateBytes(loaded.state)).toEqual(stateBytes(lastOf(stream.folded).state));
     expect(loaded.chain).toBe(lastOf(stream.folded).chain);
-    expect(pauses).toBe(stream.events.length);
+    expect(pauses).toBeGreaterThanOrEqual(stream.events.length);
   });
 });
 

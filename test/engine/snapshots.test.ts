@@ -78,7 +78,7 @@ describe('snapshots', () => {
     await world.restart();
     expect(await must(world.engine.client.session(SESSION))).toEqual(before);
     // The commit that the snapshot ends with, the one before it, and what comes after.
-    const reads = ['read', 'read', 'read'];
+    const reads = ['read', 'read', 'read', 'read'];
     const calls = world.disk.calls.filter((name) => name !== 'due');
     expect(calls).toEqual(['sessions', 'genesis', 'snapshot versions', 'snapshot get', ...reads]);
   });

@@ -8,10 +8,13 @@ import type { HostileCase } from '../support/hostile/request.ts';
 import { type ServedTarget, serveTarget } from '../support/hostile/target.ts';
 import { roundsOf } from '../support/random.ts';
 
-/** How much longer than an idle loop the loop may be held, in milliseconds. */
-const HELD_MS_MAX = 50;
-/** A case that failed is tried again: whatever else the machine does can only make it faultser. */
-const TRIES = 3;
+/**
+ * How much longer than an idle loop the loop may be held, in milliseconds. The sample runs beside other tests, which share
+ * the caches and cores of the machine, so it allows twice as much; the whole corpus is held to the limit itself.
+ */
+const HELD_MS_MAX = roundsOf(100, 50);
+/** A case that failed is tried again: whatever else the machine does can only make it slower. */
+const TRIES = 5;
 const IDLE_MS = 20;
 
 let target: ServedTarget;

@@ -29,6 +29,8 @@ describe('a generate', () => {
       'solo',
       'again',
       'other',
+      'asks',
+      'asks_read',
       'tiny',
     ]);
     expect(asked[1]?.messages).toEqual([
