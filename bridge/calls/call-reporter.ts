@@ -7,6 +7,7 @@ import { clip, messageOf } from '../log.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
 import type { HeldCall } from './held-call.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
+import type { LedgerKey } from '../ledger/ledger-entries.ts';
 import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
 import { type BridgeClock, sleep } from '../../src/clock.ts';
 import { BACKOFF_MS_BASE, BACKOFF_MS_MAX } from '../../schemas/limits.ts';
@@ -33,10 +34,15 @@ export interface CallReporter {
 export function newCallReporter(options: CallReporterOptions): CallReporter {
   const { schedule, leases, outbox, ledger, clock, random } = options;
 
+  /** A call with the epoch of its lease, which the next bridge needs to report in the name of this one. */
+  function leasedKey({ session_id, effect_id }: LedgerKey): LedgerKey & { readonly epoch?: number } {
+    const epoch = leases.epochOf({ session_id, effect_id });
+    return { session_id, effect_id, ...(epoch === undefined ? {} : { epoch }) };
+  }
+
   async function noteStart({ effect: { session_id, effect_id, plan_hash } }: HeldCall): Promise<CallReport | null> {
     try {
-      const epoch = leases.epochOf({ session_id, effect_id });
-      await ledger.started({ session_id, effect_id, plan_hash, ...(epoch === undefined ? {} : { epoch }) });
+      await ledger.started({ ...leasedKey({ session_id, effect_id }), plan_hash });
       return null;
     } catch (error) {
       const message = `the call was not run: cannot write its start to the bridge's ledger (${messageOf(error)})`;
@@ -59,11 +65,11 @@ export function newCallReporter(options: CallReporterOptions): CallReporter {
   async function report(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
     const { repeatable } = call.effect;
     // Sent to the ledger and to the engine at the same time: either may outlive this process.
-    if (!repeatable) void ledger.ended(call.effect, event);
+    if (!repeatable) void ledger.ended(leasedKey(call.effect), event);
     const answer = await send(call, event);
     if (isRight(answer) || !MALFORMED.has(answer.left.code)) return answer;
     const plain = unreportableSettlement(call.effect, answer.left);
-    if (!repeatable) void ledger.ended(call.effect, plain);
+    if (!repeatable) void ledger.ended(leasedKey(call.effect), plain);
     return await send(call, plain);
   }
 

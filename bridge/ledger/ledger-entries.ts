@@ -42,7 +42,8 @@ export function addLine(entries: LedgerEntries, line: LedgerLine): void {
     return;
   }
   // The line of the start may be lost; the settlement counts without it.
-  entries.set(name, { ...key, ...entries.get(name), event: line.event });
+  const { epoch = entries.get(name)?.epoch } = line;
+  entries.set(name, { ...key, ...entries.get(name), ...(epoch === undefined ? {} : { epoch }), event: line.event });
 }
 
 export function entriesOf(lines: readonly LedgerLine[]): LedgerEntries {
@@ -54,7 +55,8 @@ export function entriesOf(lines: readonly LedgerLine[]): LedgerEntries {
 /** The fewest lines from which these entries can be folded. */
 export const ledgerLinesOf = (entries: LedgerEntries): readonly LedgerLine[] =>
   [...entries.values()].flatMap(({ event, plan_hash, ...call }): readonly LedgerLine[] => {
-    const { session_id, effect_id } = call;
+    const { session_id, effect_id, epoch } = call;
+    const under = epoch === undefined ? {} : { epoch };
     const started = plan_hash === undefined ? [] : [{ kind: 'started' as const, ...call, plan_hash }];
-    return event === null ? started : [...started, { kind: 'ended' as const, session_id, effect_id, event }];
+    return event === null ? started : [...started, { kind: 'ended' as const, session_id, effect_id, event, ...under }];
   });

@@ -17,7 +17,7 @@ export const LedgerLine = variants('LedgerLine', 'kind', {
   /** On disk before a call that must not be repeated runs. */
   started: tagged('started', { ...call, plan_hash: Digest }, { epoch: Epoch }),
   /** How it ended: the settlement that is reported. */
-  ended: tagged('ended', { ...call, event: Ingress }),
+  ended: tagged('ended', { ...call, event: Ingress }, { epoch: Epoch }),
   /** The engine has given its final answer to the settlement. */
   closed: tagged('closed', call),
 });

@@ -20,7 +20,7 @@ export interface Ledger {
   /** Resolves when the start is durable: the call may run. Throws when it could not be written: the call must not run. */
   started(call: StartedCall): Promise<void>;
   /** Notes a settlement while it is sent to the engine. Resolves to whether the note is durable; never rejects. */
-  ended(call: LedgerKey, event: Ingress): Promise<boolean>;
+  ended(call: LedgerKey & Pick<StartedCall, 'epoch'>, event: Ingress): Promise<boolean>;
   /** The engine has given its final answer to the settlement of the call. */
   closed(call: LedgerKey): void;
   /** Removes the file when no call is open. */
@@ -47,8 +47,8 @@ export async function openLedger(disk: LedgerDisk, name: string, owner: OwnerId)
   await writer.rewrite();
   return {
     started: (call) => note({ kind: 'started', ...call }, true),
-    ended: ({ session_id, effect_id }, event) =>
-      note({ kind: 'ended', session_id, effect_id, event }, true).then(
+    ended: ({ session_id, effect_id, epoch }, event) =>
+      note({ kind: 'ended', session_id, effect_id, event, ...(epoch === undefined ? {} : { epoch }) }, true).then(
         () => true,
         () => false,
       ),
