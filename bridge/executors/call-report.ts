@@ -24,7 +24,7 @@ export const CallReport = shape(
     retryable: flag,
     /** What people are shown of the call; the model does not read it (same document, "ToolResult"). */
     message: text('message', { max: 65_536 }),
-    /** A hint for whoever goes on, such as a program above the model (same section). */
+    /** A hint about the next step, for a program that drives the model (same section). */
     nextAction: text('nextAction', { max: 4_096 }),
     /** The whole output, when `text` is only part of it and the executor has stored it as a blob. */
     whole: shape('WholeOutput', { ref: Digest, bytes: integer('bytes', 0, BLOB_BYTES_MAX) }),

@@ -2,7 +2,7 @@
 export interface StopRequest {
   /** Resolves at the first SIGINT or SIGTERM, or when the parent has gone. The second signal ends the process at once. */
   readonly asked: Promise<void>;
-  /** Aborts when the parent has gone: nobody waits for the process to finish its work. */
+  /** Aborts when the parent process has ended. */
   readonly hurry: AbortSignal;
 }
 

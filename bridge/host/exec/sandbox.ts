@@ -42,7 +42,7 @@ export interface SandboxOptions {
   readonly runsCommands?: boolean;
 }
 
-/** Nothing would keep commands from the host's own files, and nobody has accepted that. */
+/** Commands could reach the host's own files, and the operator has not accepted that. */
 export class SandboxRefused extends Error {
   override readonly name = 'SandboxRefused';
 }
