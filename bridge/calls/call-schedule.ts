@@ -42,7 +42,7 @@ export interface CallSchedule {
   isWaiting(): boolean;
   /** Sessions in which a call waits for one that this bridge does not hold. */
   blockedElsewhere(): readonly SessionId[];
-  /** Stops waiting for calls that the effects owed now no longer wait for. */
+  /** Each call of the session waits for those that the effects owed now wait for. */
   observe(session: SessionId, owed: readonly Effect[]): void;
   /** All calls that this bridge holds. */
   held(): Iterable<HeldCall>;
@@ -118,19 +118,22 @@ export function newCallSchedule(concurrencyMax: number): CallSchedule {
     blockedElsewhere: () => [
       ...new Set([...waiting].filter(waitsForOtherBridge).map(({ effect }) => effect.session_id)),
     ],
-    observe: (session, owed) => shrinkWaits(waiting, session, owed),
+    observe: (session, owed) => replaceWaits(waiting, session, owed),
     held: () => [...calls],
   };
 }
 
-// An older view can only list more calls to wait for, never fewer, so it does no harm.
-function shrinkWaits(waiting: Iterable<HeldCall>, session: SessionId, owed: readonly Effect[]): void {
+// A plan names the minimal set: of a chain of calls only the last. When that one ends without having waited (the fold settled
+// it), the engine names the calls before it instead, so a view may add calls as well as remove them. An older view names too
+// many of them, never too few, and the next one corrects it.
+function replaceWaits(waiting: Iterable<HeldCall>, session: SessionId, owed: readonly Effect[]): void {
   const calls = owed.filter((effect) => effect.kind === 'tool.call');
-  const afterOf = new Map(calls.map((effect) => [effect.effect_id, new Set(effect.after)]));
-  for (const { effect, waitsFor } of waiting) {
+  const afterOf = new Map(calls.map(({ effect_id, after }) => [effect_id, after]));
+  for (const { effect, batch, waitsFor } of waiting) {
     const after = effect.session_id === session ? afterOf.get(effect.effect_id) : undefined;
     if (after === undefined) continue;
-    for (const id of waitsFor) if (!after.has(id)) waitsFor.delete(id);
+    waitsFor.clear();
+    for (const id of after) if (!batch.settled.has(id)) waitsFor.add(id);
   }
 }
 

@@ -96,6 +96,28 @@ describe('a call', () => {
     schedule.observe(SESSION, [effect('b')]);
     expect(schedule.startNext()?.effect.call_id).toBe('b');
   });
+
+  test('waits for the calls before one that the fold settled', () => {
+    const schedule = newCallSchedule(10);
+    const writes = add(schedule, effect('a'));
+    expect(schedule.startNext()).toBe(writes);
+    const denied = add(schedule, effect('b', { after: [brand('a')] }));
+    add(schedule, effect('c', { after: [brand('b')] }));
+    schedule.drop(denied);
+    schedule.observe(SESSION, [effect('a'), effect('c', { after: [brand('a')] })]);
+    expect(schedule.startNext()).toBeNull();
+    schedule.settled(writes);
+    expect(schedule.startNext()?.effect.call_id).toBe('c');
+  });
+
+  test('does not wait again for a call that settled here after the view was asked for', () => {
+    const schedule = newCallSchedule(10);
+    const call = add(schedule, effect('a'));
+    add(schedule, effect('b', { after: [brand('a')] }));
+    schedule.settled(call);
+    schedule.observe(SESSION, [effect('b', { after: [brand('a')] })]);
+    expect(schedule.startNext()?.effect.call_id).toBe('b');
+  });
 });
 
 describe('a batch', () => {
