@@ -86,6 +86,13 @@ export function integer(name: string, min: number, max: number = Number.MAX_SAFE
   return leaf(`${name} (an integer from ${min} to ${max})`, is, { type: 'integer', minimum: min, maximum: max });
 }
 
+/** Any finite number from `min` to `max`, never -0: one that is recorded and passed on, and never computed with. */
+export function decimal(name: string, min: number, max: number): Codec<number> {
+  const is = (value: unknown): value is number =>
+    typeof value === 'number' && value >= min && value <= max && !Object.is(value, -0);
+  return leaf(`${name} (a number from ${min} to ${max})`, is, { type: 'number', minimum: min, maximum: max });
+}
+
 /** True or false. */
 export const flag: Codec<boolean> = leaf('a boolean', (value): value is boolean => typeof value === 'boolean', {
   type: 'boolean',

@@ -17,6 +17,7 @@ import {
   ToolName,
 } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CONCURRENCY_MAX, OUTPUT_BYTES_MAX, TOOLS_MAX } from './limits.ts';
+import { modelFields } from './run.ts';
 import { TranscriptState } from './state.ts';
 import { ToolMode } from './tool-mode.ts';
 import { ToolExecutor } from './tool-spec.ts';
@@ -51,18 +52,22 @@ export type OfferedTool = TypeOf<typeof OfferedTool>;
 
 export const Effect = variants('Effect', 'kind', {
   /** Ask the model. Answered with `ToolCallsObserved` or `GenerateFailed`, with this run and turn. */
-  'llm.generate': tagged('llm.generate', {
-    ...common,
-    run_id: RunId,
-    turn: integer('turn', 1),
-    provider: text('provider', { max: 64 }),
-    model: text('model', { max: 128 }),
-    instructions: nullable(Content),
-    output_tokens_max: nullable(integer('output_tokens_max', 1)),
-    tools: list(OfferedTool, TOOLS_MAX),
-    transcript: TranscriptState,
-    tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
-  }),
+  'llm.generate': tagged(
+    'llm.generate',
+    {
+      ...common,
+      run_id: RunId,
+      turn: integer('turn', 1),
+      provider: text('provider', { max: 64 }),
+      model: text('model', { max: 128 }),
+      instructions: nullable(Content),
+      output_tokens_max: nullable(integer('output_tokens_max', 1)),
+      tools: list(OfferedTool, TOOLS_MAX),
+      transcript: TranscriptState,
+      tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
+    },
+    modelFields,
+  ),
   /**
    * Run one call of the plan, after every call of `after` has settled. If it is not `read_only`, `ToolCallStarted` must
    * be recorded first. Answered with `ToolCallSettled`, with this batch, call, plan and attempt.

@@ -5,6 +5,7 @@ import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, TOOLS_MAX } from './limits.ts';
+import { Layout, Stop } from './model-turn.ts';
 import { namesRules } from './rules.ts';
 import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
@@ -40,7 +41,7 @@ const kinds = {
   /** What a generate returned: text, calls, or both. Without calls the turn is over. */
   ToolCallsObserved: [
     { run_id: RunId, turn: integer('turn', 1), calls: list(ToolCallObserved, CALLS_PER_BATCH_MAX) },
-    { content: Content, usage: Usage },
+    { content: Content, usage: Usage, stop: Stop, layout: Layout },
   ],
   /** A generate that failed. */
   GenerateFailed: [

@@ -1,7 +1,7 @@
 // A run: its configuration, why it started, and how it ended (AOS P7, "Run/Turn Loop Ownership").
-import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
+import { type TypeOf, decimal, either, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { Content } from './content.ts';
-import { Digest, ProfileId, RunId, TimeMs } from './ids.ts';
+import { Digest, ProfileId, RunId, TimeMs, ToolName } from './ids.ts';
 import {
   AMENDED_MAX,
   ATTEMPTS_MAX,
@@ -54,15 +54,50 @@ const configFields = {
   share_reads: flag,
 } as const;
 
+/** Whether the model may, must or must not call a tool, or must call this one. */
+export const ToolChoice = either(
+  'ToolChoice',
+  oneOf('ToolChoice', ['auto', 'none', 'required']),
+  shape('ForcedTool', { tool: ToolName }),
+);
+export type ToolChoice = TypeOf<typeof ToolChoice>;
+
+/** How much the model may think: in the provider's words, in tokens, or both. */
+export const Reasoning = shape(
+  'Reasoning',
+  {},
+  {
+    effort: oneOf('effort', ['none', 'minimal', 'low', 'medium', 'high', 'max']),
+    tokens_max: integer('tokens_max', 0, 10_000_000),
+  },
+);
+export type Reasoning = TypeOf<typeof Reasoning>;
+
+/** When the conversation is compacted: once a generate has used more than `mark` tokens. */
+export const ContextPolicy = shape('ContextPolicy', { mark: integer('mark', 1, 100_000_000) });
+export type ContextPolicy = TypeOf<typeof ContextPolicy>;
+
+/** Absent and null mean the same: what the provider does by default. */
+export const modelFields = {
+  tool_choice: nullable(ToolChoice),
+  /** Whether the model may make several calls in one turn. */
+  parallel_calls: nullable(flag),
+  reasoning: nullable(Reasoning),
+  /** As the API takes it; passed on, never computed with. */
+  temperature: nullable(decimal('temperature', 0, 2)),
+} as const;
+
+const optionalConfigFields = { ...modelFields, context: nullable(ContextPolicy) } as const;
+
 /** The model of a config that names none. */
 export const MODEL_UNNAMED = 'default';
 
 /** The config of a session, which its runs start from, and the config of a run. */
-export const RunConfig = shape('RunConfig', configFields);
+export const RunConfig = shape('RunConfig', configFields, optionalConfigFields);
 export type RunConfig = TypeOf<typeof RunConfig>;
 
 /** The fields to change; omitted fields stay. */
-export const RunConfigPatch = shape('RunConfigPatch', {}, configFields);
+export const RunConfigPatch = shape('RunConfigPatch', {}, { ...configFields, ...optionalConfigFields });
 export type RunConfigPatch = TypeOf<typeof RunConfigPatch>;
 
 /** Why a run started. */
@@ -89,11 +124,19 @@ export type RunPhase = TypeOf<typeof RunPhase>;
 export const RunOutcome = oneOf('RunOutcome', ['completed', 'failed', 'cancelled', 'interrupted']);
 export type RunOutcome = TypeOf<typeof RunOutcome>;
 
-/** The tokens a generate used, as the provider counted them. */
-export const Usage = shape('Usage', {
-  input_tokens: integer('input_tokens', 0),
-  output_tokens: integer('output_tokens', 0),
-});
+/**
+ * The tokens a generate used, as the provider counted them. Input includes cached tokens and those written to a cache, and
+ * output includes thinking, whatever the API's own sums are.
+ */
+export const Usage = shape(
+  'Usage',
+  { input_tokens: integer('input_tokens', 0), output_tokens: integer('output_tokens', 0) },
+  {
+    cached_tokens: integer('cached_tokens', 0),
+    cache_write_tokens: integer('cache_write_tokens', 0),
+    reasoning_tokens: integer('reasoning_tokens', 0),
+  },
+);
 export type Usage = TypeOf<typeof Usage>;
 
 /** How a run ended, and why. */

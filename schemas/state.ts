@@ -17,6 +17,7 @@ import {
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
 import { namesRules } from './rules.ts';
+import { Layout } from './model-turn.ts';
 import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';
 import { ToolCallObserved } from './tool-call.ts';
 import { PendingUndo } from './undo.ts';
@@ -107,6 +108,7 @@ export const TranscriptEntry = shape(
     call_id: CallId,
     tool_name: text('tool_name', { max: 256 }),
     is_error: flag,
+    layout: Layout,
   },
 );
 export type TranscriptEntry = TypeOf<typeof TranscriptEntry>;

@@ -11,10 +11,11 @@ export const ToolProfile = shape('ToolProfile', { profile_id: ProfileId, tool_id
 export type ToolProfile = TypeOf<typeof ToolProfile>;
 
 /** The profile for providers whose name contains `provider_contains` (lower case). The first match wins. */
-export const ProviderProfile = shape('ProviderProfile', {
-  provider_contains: text('provider_contains', { max: 64 }),
-  profile_id: ProfileId,
-});
+export const ProviderProfile = shape(
+  'ProviderProfile',
+  { provider_contains: text('provider_contains', { max: 64 }), profile_id: ProfileId },
+  { model_contains: text('model_contains', { min: 1, max: 128 }) },
+);
 export type ProviderProfile = TypeOf<typeof ProviderProfile>;
 
 /**

@@ -2,24 +2,56 @@
 import type { OfferedTool } from '../../schemas/effect.ts';
 import type { RunId, SessionId } from '../../schemas/ids.ts';
 import type { Json } from '../../schemas/json.ts';
-import type { Usage } from '../../schemas/run.ts';
+import type { LayoutPart, ModelApi, Stop } from '../../schemas/model-turn.ts';
+import type { Reasoning, ToolChoice, Usage } from '../../schemas/run.ts';
 
 export type Message =
-  | { readonly role: 'user'; readonly text: string }
-  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly MessageCall[] }
-  | {
-      readonly role: 'tool';
-      readonly call_id: string;
-      readonly name: string;
-      readonly text: string;
-      readonly is_error: boolean;
-    };
+  | { readonly role: 'user'; readonly text: string; readonly attachments?: readonly MessageAttachment[] }
+  | AssistantMessage
+  | ToolMessage;
+
+export interface AssistantMessage {
+  readonly role: 'assistant';
+  readonly text: string;
+  readonly calls: readonly MessageCall[];
+  /** The parts of the turn in order; absent when they are not known or do not fit the text and the calls. */
+  readonly layout?: ReplyLayout;
+}
+
+/** The result of a call. `call_id` is the `id` of the {@link MessageCall}. */
+export interface ToolMessage {
+  readonly role: 'tool';
+  readonly call_id: string;
+  readonly name: string;
+  readonly text: string;
+  readonly is_error: boolean;
+  readonly attachments?: readonly MessageAttachment[];
+}
+
+/** An image or a PDF that goes to the model with a message. */
+export interface MessageAttachment {
+  /** Such as `image/png` or `application/pdf`. */
+  readonly media_type: string;
+  readonly name?: string;
+  readonly bytes: Uint8Array;
+}
 
 /** A call the model made earlier. `arguments` is its text, which may be invalid JSON. */
 export interface MessageCall {
+  /** Unique among the calls of its message. */
   readonly id: string;
+  /** The provider's own id, where `id` differs from it. */
+  readonly provider_id?: string;
   readonly name: string;
   readonly arguments: string;
+}
+
+/** The parts of a turn, and the API and model that wrote them. */
+export interface ReplyLayout {
+  readonly api: ModelApi;
+  readonly model: string;
+  /** Their texts are as long as the turn's text in total, and they name each of its calls once, in order. */
+  readonly parts: readonly LayoutPart[];
 }
 
 export interface GenerateRequest {
@@ -33,6 +65,10 @@ export interface GenerateRequest {
   readonly output_tokens_max: number | null;
   readonly tools: readonly OfferedTool[];
   readonly messages: readonly Message[];
+  readonly tool_choice?: ToolChoice | null;
+  readonly parallel_calls?: boolean | null;
+  readonly reasoning?: Reasoning | null;
+  readonly temperature?: number | null;
 }
 
 /** A call as the model made it: `arguments_text` as received, or `arguments` when they are a value. */
@@ -48,20 +84,36 @@ export interface GenerateReply {
   readonly content?: string;
   readonly calls: readonly ReplyCall[];
   readonly usage?: Usage;
+  /** Absent when the provider does not say why it stopped. */
+  readonly stop?: Stop;
+  readonly layout?: ReplyLayout;
+}
+
+/** What a model has written since the last delta: for people to watch, never for the record. */
+export interface ReplyDelta {
+  readonly kind: 'text' | 'thinking';
+  readonly text: string;
 }
 
 export interface Provider {
   /**
    * Throws a {@link ProviderError} when there is no answer. The bridge imposes no time limit: only the signal ends the
-   * request; it aborts when the answer is no longer needed.
+   * request; it aborts when the answer is no longer needed. `onDelta` is called with each part as it arrives, if the
+   * provider streams.
    */
-  generate(request: GenerateRequest, signal: AbortSignal): Promise<GenerateReply>;
+  generate(
+    request: GenerateRequest,
+    signal: AbortSignal,
+    onDelta?: (delta: ReplyDelta) => void,
+  ): Promise<GenerateReply>;
 }
 
 export const PROVIDER_ERROR_CODES = [
   'provider_retryable',
   'provider_terminal',
   'provider_auth',
+  'provider_quota',
+  'invalid_request',
   'context_length',
   'recording_exhausted',
   'cancelled',

@@ -1,0 +1,95 @@
+// JSON that loses nothing: a number that a double cannot hold keeps its text, and a text may be spliced into a request
+// unparsed. Provider items (signatures, encrypted reasoning, unknown kinds) go back byte for byte in meaning.
+
+/** JSON text that is written as it is: a number that a double would change, or a whole item. */
+export class RawJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A value of JSON, whose numbers may be {@link RawJson}. */
+export type ExactJson = null | boolean | number | string | RawJson | readonly ExactJson[] | ExactObject;
+export interface ExactObject {
+  readonly [key: string]: ExactJson;
+}
+
+// Sixteen digits in a row, an exponent, or a negative zero: any other number is printed as it was read. A match inside a
+// string costs time, not truth.
+const MAY_CHANGE = /[0-9]{16}|[0-9][eE][-+0-9]|[0-9]\.[0-9]{15}|-0(?![0-9])/;
+
+/** Parses JSON text; throws a SyntaxError when it is not JSON. */
+export function parseExact(text: string): ExactJson {
+  const value = JSON.parse(text) as ExactJson;
+  return MAY_CHANGE.test(text) ? withRawNumbers(text) : value;
+}
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/g;
+
+// The text is valid JSON, so that its tokens alone describe it. Nesting is followed with a stack of our own.
+function withRawNumbers(text: string): ExactJson {
+  type Open = { readonly list: ExactJson[] } | { readonly fields: Record<string, ExactJson>; key: string | null };
+  const open: Open[] = [];
+  let result: ExactJson = null;
+  const put = (value: ExactJson): void => {
+    const into = open.at(-1);
+    if (into === undefined) result = value;
+    else if ('list' in into) into.list.push(value);
+    else {
+      setOwn(into.fields, into.key ?? '', value);
+      into.key = null;
+    }
+  };
+  for (const [token] of text.matchAll(TOKENS)) {
+    const into = open.at(-1);
+    if (token === '{' || token === '[') {
+      const next: Open = token === '[' ? { list: [] } : { fields: {}, key: null };
+      put('list' in next ? next.list : next.fields);
+      open.push(next);
+    } else if (token === '}' || token === ']') open.pop();
+    else if (token === ':' || token === ',') continue;
+    else if (token.startsWith('"')) {
+      const string = JSON.parse(token) as string;
+      if (into !== undefined && 'fields' in into && into.key === null) into.key = string;
+      else put(string);
+    } else put(leafOf(token));
+  }
+  return result;
+}
+
+function leafOf(token: string): ExactJson {
+  const value = JSON.parse(token) as null | boolean | number;
+  return typeof value !== 'number' || JSON.stringify(value) === token ? value : new RawJson(token);
+}
+
+/** A `__proto__` of the text becomes a field, as in JSON.parse. */
+function setOwn(fields: Record<string, ExactJson>, key: string, value: ExactJson): void {
+  if (key === '__proto__') {
+    Object.defineProperty(fields, key, { value, enumerable: true, configurable: true, writable: true });
+  } else fields[key] = value;
+}
+
+/** The JSON text of a value. Lone surrogates are escaped, so the text is always well-formed; undefined fields are left out. */
+export function exactText(value: ExactJson): string {
+  if (value instanceof RawJson) return value.text;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${(value as readonly ExactJson[]).map(exactText).join(',')}]`;
+  const parts: string[] = [];
+  for (const [key, field] of Object.entries(value as ExactObject)) {
+    if (field !== undefined) parts.push(`${JSON.stringify(key)}:${exactText(field)}`);
+  }
+  return `{${parts.join(',')}}`;
+}
+
+export const isExactObject = (value: unknown): value is ExactObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson);
+
+export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const listIn = (value: unknown): readonly ExactJson[] => (Array.isArray(value) ? (value as ExactJson[]) : []);
+export const objectIn = (value: unknown): ExactObject => (isExactObject(value) ? value : {});
+
+/** A count of tokens; anything else that a server writes there counts as none. */
+export const countIn = (value: unknown): number =>
+  Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
