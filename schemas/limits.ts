@@ -236,8 +236,12 @@ export const ENGINE_DRAIN_LOOK_MS = 50;
 export const DELETE_WAIT_MS_MAX = 600_000;
 /** Commits that one write removes from a deleted session. */
 export const SWEEP_COMMITS = 16;
-/** Most connections to a server on which no request has named a token yet. Beyond it the oldest of them is closed. */
+/** Most connections to a server on which no request has named a token yet. Beyond it the oldest of them are closed. */
 export const STRANGERS_MAX = 64;
+/** Most of them that have come within {@link STRANGER_MS_MIN}: a client may open many connections at once. */
+export const STRANGERS_AT_ONCE_MAX = 512;
+/** How long such a connection stays at least, so that its first request can be read, in milliseconds. */
+export const STRANGER_MS_MIN = 250;
 /** Longest life of such a connection, in milliseconds. */
 export const STRANGER_MS_MAX = 5_000;
 /** Most other connections to a server. Beyond it an idle one is closed, else the request is refused as `queue_full`. */

@@ -1,5 +1,6 @@
 // Who may keep a connection. A connection is a stranger's until a request on it has named the token: strangers get few
-// connections and little time, and the oldest of them goes when another one comes, so that they cannot keep others out.
+// connections and little time, and the oldest of them goes when another one comes, so that they cannot keep others out. A
+// client may open many at once, so each has a moment to be read before it can go.
 // Known connections have a limit of their own, with slots that only operators may take, and a smaller one for viewers. A
 // reader that stalls loses its connection.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -10,7 +11,9 @@ import {
   CONNECTIONS_MAX,
   CONNECTIONS_OF_VIEWERS_MAX,
   STALLED_MS_MAX,
+  STRANGERS_AT_ONCE_MAX,
   STRANGERS_MAX,
+  STRANGER_MS_MIN,
   STRANGER_MS_MAX,
 } from '../../schemas/limits.ts';
 
@@ -24,23 +27,37 @@ export interface Door {
 
 /** Watches the connections of a server from its first one on. */
 export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
-  /** With the timers that end them, the oldest first. */
-  const strangers = new Map<Socket, NodeJS.Timeout>();
+  /** With the times they came, and the timers that end them; the oldest first. */
+  const strangers = new Map<Socket, { readonly atMs: number; readonly timer: NodeJS.Timeout }>();
   /** The one that was used longest ago first. */
   const known = new Map<Socket, Scope>();
   /** The requests of a connection that are not answered yet. */
   const open = new WeakMap<Socket, number>();
 
   function forget(socket: Socket): void {
-    clearTimeout(strangers.get(socket));
-    strangers.delete(socket);
+    noStranger(socket);
     known.delete(socket);
   }
 
+  function noStranger(socket: Socket): void {
+    clearTimeout(strangers.get(socket)?.timer);
+    strangers.delete(socket);
+  }
+
+  /** Closes strangers until there is room for another one: the oldest, but for those that nobody can have read yet. */
+  function makeRoomForStranger(atMs: number): void {
+    for (const [socket, stranger] of strangers) {
+      const isFresh = atMs - stranger.atMs < STRANGER_MS_MIN;
+      if (strangers.size < (isFresh ? STRANGERS_AT_ONCE_MAX : STRANGERS_MAX)) return;
+      noStranger(socket);
+      socket.destroy();
+    }
+  }
+
   server.on('connection', (socket: Socket) => {
-    const [oldest] = strangers.keys();
-    if (strangers.size >= STRANGERS_MAX) oldest?.destroy();
-    strangers.set(socket, setTimeout(() => socket.destroy(), STRANGER_MS_MAX).unref());
+    const atMs = performance.now();
+    makeRoomForStranger(atMs);
+    strangers.set(socket, { atMs, timer: setTimeout(() => socket.destroy(), STRANGER_MS_MAX).unref() });
     socket.once('close', () => forget(socket));
   });
 
@@ -90,8 +107,7 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
     admit(socket, scope) {
       if (known.has(socket)) return true;
       if (isFull(scope) && !makeRoom(scope)) return false;
-      clearTimeout(strangers.get(socket));
-      strangers.delete(socket);
+      noStranger(socket);
       if (!socket.destroyed) keep(socket, scope);
       return true;
     },

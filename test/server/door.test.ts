@@ -8,8 +8,10 @@ import {
   CONNECTIONS_MAX,
   CONNECTIONS_OF_VIEWERS_MAX,
   LEASES_WAITING_MAX,
+  STRANGERS_AT_ONCE_MAX,
   STRANGERS_MAX,
   STRANGER_MS_MAX,
+  STRANGER_MS_MIN,
   SUBSCRIBERS_MAX,
 } from '../../schemas/limits.ts';
 import type { Scope } from '../../schemas/access.ts';
@@ -74,6 +76,12 @@ const SLOW_BODY = `${request('POST', '/v1/sessions', KNOWN, 'content-type: appli
 const SLOW_STRANGER = request('POST', '/v1/sessions', 'content-type: application/json', 'content-length: 9');
 
 describe('an interrupt is answered within a second', () => {
+  test('with as many requests at once as there are sessions', async () => {
+    const { client } = server().served;
+    const answers = await Promise.all(Array.from({ length: 300 }, () => client.sessions({ limit: 1 })()));
+    expect(answers.filter(({ _tag }) => _tag === 'Left')).toEqual([]);
+  });
+
   test('beside 600 half-open and 600 unauthorised connections', async () => {
     await Promise.all([open(600, HALF_OPEN), open(600, UNAUTHORISED)]);
     expect(await interruptMs()).toBeLessThan(1_000);
@@ -152,11 +160,25 @@ describe('the door', () => {
     };
   }
 
-  test('closes the oldest stranger when there are too many', () => {
+  const closed = (sockets: readonly Socket[]): number => sockets.filter(({ destroyed }) => destroyed).length;
+
+  test('closes the oldest strangers when there are too many and each had its time to be read', () => {
     const { arrive } = newHouse();
     const strangers = Array.from({ length: STRANGERS_MAX + 3 }, arrive);
-    expect(strangers.map(({ destroyed }) => destroyed).lastIndexOf(true)).toBe(2);
-    expect(strangers.filter(({ destroyed }) => destroyed)).toHaveLength(3);
+    expect(closed(strangers)).toBe(0);
+    vi.advanceTimersByTime(STRANGER_MS_MIN);
+    const last = arrive();
+    expect(strangers.map(({ destroyed }) => destroyed).lastIndexOf(true)).toBe(3);
+    expect(closed([...strangers, last])).toBe(4);
+  });
+
+  test('lets one client open many connections at once, and no more than that', () => {
+    const { arrive, door } = newHouse();
+    const mine = Array.from({ length: STRANGERS_AT_ONCE_MAX }, arrive);
+    expect(closed(mine)).toBe(0);
+    expect(door.admit(mine[0] as Socket, 'operator')).toBe(true);
+    const strangers = [arrive(), arrive()];
+    expect([closed(mine), closed(strangers), mine[0]?.destroyed, mine[1]?.destroyed]).toEqual([1, 0, false, true]);
   });
 
   test('closes a stranger when its time is up, and nobody who has named the token', () => {
