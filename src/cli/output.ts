@@ -55,8 +55,8 @@ const printable = (text: string): string =>
     .join('');
 
 /**
- * Ends the process silently once the reader of its output is gone, as in `refold diff A B | head`, with the exit code that a
- * shell gives a command that SIGPIPE ended: the code of a finished command would claim a result that nobody has read.
+ * Ends the process silently once the reader of its output is gone, as in `refold diff A B | head`. The exit code is that of
+ * a command that SIGPIPE ended, because this one has not finished.
  */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -12,7 +12,7 @@ import { type Random, randomFrom, roundsOf } from '../support/random.ts';
 import { eventsOf } from '../support/records.ts';
 
 const STEPS_MAX = 40;
-const JITTER_MS = 40;
+const TURNS_MAX = 40;
 const FOLLOW_UPS_PER_ROUND = 4;
 
 let world: CrashWorld | null = null;
@@ -41,9 +41,7 @@ const SEED = Number(process.env['REFOLD_TEST_SEED'] ?? (IS_SAMPLE ? 1 : Date.now
 async function round(crash: CrashWorld, random: Random, number: number): Promise<void> {
   await crash.untilMoreLines(1 + random.below(STEPS_MAX));
   // The random moment is the point of the test; this waits for no condition.
-  await new Promise((resolve) => {
-    setTimeout(resolve, random.below(JITTER_MS));
-  });
+  for (let turns = random.below(TURNS_MAX); turns > 0; turns -= 1) await nextTurn();
   // The first rounds cover every group of victims.
   const victims = VICTIMS[number - 1] ?? random.pick(VICTIMS);
   await crash.kill(...victims);
@@ -51,6 +49,9 @@ async function round(crash: CrashWorld, random: Random, number: number): Promise
   // A bridge that starts before its engine waits for it.
   await Promise.all((random.oneIn(2) ? starts : starts.toReversed()).map((start) => start()));
 }
+
+/** Lets this process read what the others have written meanwhile. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 async function recordsOf(crash: CrashWorld, id: SessionId): Promise<readonly StreamRecord[]> {
   const records: StreamRecord[] = [...(await must(crash.client.records(id)))];
