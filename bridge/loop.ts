@@ -137,14 +137,12 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     return mustBe(await link.ask('put_blob', () => client.putBlob(bytes)));
   };
   const startReady = (): void => calls.startReady();
-  const shared = { outbox, leases, putBlob, clock, log, redactor };
+  const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
   const generates = newGenerateRunner({ ...shared, provider, blobs });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
   const runner = newCallRunner({
     ...shared,
-    client,
     link,
-    owner,
     random,
     nonce: newNonce(random),
     executors,

@@ -133,6 +133,7 @@ export const ROUTES = {
   session: read('/v1/sessions/:id'),
   submit: post('/v1/sessions/:id/events', REPORTERS, true),
   followCommits: read('/v1/sessions/:id/events'),
+  postDeltas: post('/v1/sessions/:id/deltas', REPORTERS),
   records: read('/v1/sessions/:id/records'),
   fork: post('/v1/sessions/:id/forks', OPERATORS),
   submits: post('/v1/submits', REPORTERS, true),

@@ -265,6 +265,16 @@ export const SUBSCRIBERS_MAX = 256;
 export const SUBSCRIBERS_OF_VIEWERS_MAX = SUBSCRIBERS_MAX / 2;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */
 export const FOLLOW_BEAT_MS = 15_000;
+/** How long a bridge collects what a model writes before it posts it, in milliseconds. */
+export const DELTA_MS = 20;
+/** It posts at once when it has collected so much, in UTF-16 units. */
+export const DELTA_CHARS = 4_096;
+/** Most parts of one post of deltas. */
+export const DELTA_PARTS_MAX = 64;
+/** Most characters in one post, and most that an engine keeps of the turn a session is at: what is older is dropped. */
+export const DELTAS_CHARS_MAX = 131_072;
+/** Most sessions whose deltas an engine keeps; beyond it those of the session that posted longest ago are dropped. */
+export const DELTAS_SESSIONS_MAX = 256;
 /**
  * Events a follower reads from the journal at a time, and the rest of the last commit, so that a stalled follower holds
  * little memory.

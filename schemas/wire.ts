@@ -3,11 +3,13 @@ import { type TypeOf, either, flag, integer, list, nullable, oneOf, shape, text 
 import { ConsentPolicy } from './consent.ts';
 import { Effect } from './effect.ts';
 import { Ingress } from './event.ts';
-import { BatchId, Digest, EffectId, EventId, OwnerId, Position, SessionId, TimeMs, Version } from './ids.ts';
+import { BatchId, Digest, EffectId, EventId, OwnerId, Position, RunId, SessionId, TimeMs, Version } from './ids.ts';
 import {
   BACKUP_ENTRIES,
   BACKUP_VALUE_CHARS_MAX,
   CALLS_PER_BATCH_MAX,
+  DELTAS_CHARS_MAX,
+  DELTA_PARTS_MAX,
   EVENTS_PER_COMMIT_MAX,
   LEASE_EFFECTS_MAX,
   LEASE_WAIT_MS_MAX,
@@ -188,6 +190,46 @@ export const SubmitReceipt = shape(
   { granted: LeaseGrant },
 );
 export type SubmitReceipt = TypeOf<typeof SubmitReceipt>;
+
+/** What a model has written: `text`, which becomes the content of its turn, or `thinking`. */
+export const DeltaPart = shape('DeltaPart', {
+  kind: oneOf('kind', ['text', 'thinking']),
+  text: text('text', { min: 1, max: DELTAS_CHARS_MAX }),
+});
+export type DeltaPart = TypeOf<typeof DeltaPart>;
+
+/**
+ * What a model has written since the last post, under the lease on its generate. It is shown to those who watch, and never
+ * recorded. A post under a newer lease retracts what was posted under the one before.
+ */
+export const PostDeltas = shape('PostDeltas', {
+  owner: OwnerId,
+  effect_id: EffectId,
+  epoch: Epoch,
+  parts: list(DeltaPart, DELTA_PARTS_MAX, 1),
+});
+export type PostDeltas = TypeOf<typeof PostDeltas>;
+
+/** `readers`: how many watch the session. */
+export const DeltasTaken = shape('DeltasTaken', { readers: integer('readers', 0) });
+export type DeltasTaken = TypeOf<typeof DeltasTaken>;
+
+/**
+ * What a model has written of a turn since the last frame, as those who watch see it; frames that a reader has not taken are
+ * merged. With `retract`, first forget what earlier frames said of this turn. The commit with the turn's
+ * `ToolCallsObserved` takes the place of all its frames.
+ */
+export const DeltaFrame = shape(
+  'DeltaFrame',
+  {
+    kind: oneOf('kind', ['delta']),
+    run_id: RunId,
+    turn: integer('turn', 1),
+    parts: list(DeltaPart, 2 * DELTAS_CHARS_MAX),
+  },
+  { retract: flag },
+);
+export type DeltaFrame = TypeOf<typeof DeltaFrame>;
 
 /** Extends the leases that are still held. */
 export const Heartbeat = shape('Heartbeat', { owner: OwnerId, leases: list(LeaseKey, 4 * LEASE_EFFECTS_MAX) });

@@ -8,6 +8,9 @@ import { RETRY_CAP_MS_MAX } from '../../schemas/limits.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
+import type { EngineClient } from '../../src/client/client.ts';
+import type { OwnerId } from '../../schemas/ids.ts';
+import { newDeltaSender } from './delta-sender.ts';
 import { type Log, clip, messageOf } from '../log.ts';
 import { toObservedCalls } from './observed-calls.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
@@ -26,6 +29,8 @@ import { renderTranscript, textOf } from './transcript.ts';
 type Generate = EffectOfKind<'llm.generate'>;
 
 interface GenerateRunnerOptions {
+  readonly client: Pick<EngineClient, 'postDeltas'>;
+  readonly owner: OwnerId;
   readonly provider: Provider;
   readonly redactor: Redactor;
   readonly blobs: BlobReader;
@@ -68,7 +73,9 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };
     log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
-    return await observed(effect, await provider.generate(request, signal));
+    const deltas = newDeltaSender(options, effect);
+    const reply = await provider.generate(request, signal, (delta) => deltas.add(delta)).finally(() => deltas.end());
+    return await observed(effect, reply);
   }
 
   async function observed(effect: Generate, received: GenerateReply): Promise<Ingress> {

@@ -186,11 +186,18 @@ export function addInspection(program: Program): void {
     const { eventsCommand } = await import('./commands/events.ts');
     const from = wholeNumber(options, 'from', 0);
     return await eventsCommand(
-      { dataDir: await dataDir(options), id: await sessionArgument(id), follow: options['follow'] === true, from },
+      {
+        dataDir: await dataDir(options),
+        id: await sessionArgument(id),
+        follow: options['follow'] === true || options['deltas'] === true,
+        deltas: options['deltas'] === true,
+        from,
+      },
       output,
     );
   })
     .option('--follow', 'continue with new events until interrupted')
+    .option('--deltas', 'the same, with what the model writes meanwhile, which is never recorded')
     .option('--from <position>', 'start at this position', '0');
 
   command(

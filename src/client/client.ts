@@ -9,6 +9,8 @@ import type {
   BackupPart,
   CreateSession,
   DeletedPage,
+  DeltaFrame,
+  DeltasTaken,
   EngineInfo,
   ForkRequest,
   Heartbeat,
@@ -17,6 +19,7 @@ import type {
   LeaseRequest,
   ListDeleted,
   ListSessions,
+  PostDeltas,
   Release,
   SessionPage,
   SessionSummary,
@@ -58,6 +61,10 @@ export interface EngineClient {
   follow(id: SessionId, options?: FollowOptions): AsyncIterable<StreamEvent>;
   /** The same as whole commits, with their digests, from the one that contains position `from`. */
   followCommits(id: SessionId, options?: FollowOptions): AsyncIterable<CommitRecord>;
+  /** The same, and between the commits what the model writes, which is never recorded. */
+  followLive(id: SessionId, options?: FollowOptions): AsyncIterable<CommitRecord | DeltaFrame>;
+  /** Shows what a model writes to those who follow live; `stale_lease` without a lease on the generate. */
+  postDeltas(id: SessionId, request: PostDeltas): TaskEither<Rejection, DeltasTaken>;
   /** Leases effects; waits for the first. An aborted request is granted nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;

@@ -10,6 +10,8 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { Tombstone } from '../../schemas/session-head.ts';
 import {
   DeletedPage,
+  type DeltaFrame,
+  DeltasTaken,
   EngineInfo,
   HeartbeatReply,
   LeaseGrant,
@@ -20,11 +22,11 @@ import {
   SessionView,
   SubmitReceipt,
 } from '../../schemas/wire.ts';
-import type { EngineClient } from './client.ts';
+import type { EngineClient, FollowOptions } from './client.ts';
 import { eventsFrom } from './events-from.ts';
 import { followStart } from './follow-start.ts';
 import { readBackup } from './http-backup.ts';
-import { followCommits } from './http-follow.ts';
+import { followOver } from './http-follow.ts';
 import { type Transport, newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
@@ -45,11 +47,6 @@ export function connect(url: string, token: string): EngineClient {
     id: unknown,
     work: (id: A) => TE.TaskEither<Rejection, B>,
   ): TE.TaskEither<Rejection, B> => pipe(TE.fromEither(decode(codec, id)), TE.chain(work));
-
-  async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
-    const start = followStart(id, from);
-    yield* followCommits(transport, { path: session(start.id), from: start.from, signal });
-  }
 
   return {
     info: () => call(EngineInfo, { method: 'GET', path: '/v1' }),
@@ -79,8 +76,11 @@ export function connect(url: string, token: string): EngineClient {
         if (limit !== undefined) query.set('limit', String(limit));
         return call(StreamRecords, { method: 'GET', path: `${session(known)}/records?${query.toString()}` });
       }),
-    follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
-    followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
+    ...newFollowing(transport),
+    postDeltas: (id, request) =>
+      withArgument(SessionId, id, (known) =>
+        call(DeltasTaken, { method: 'POST', path: `${session(known)}/deltas`, json: orNull(request) }),
+      ),
     backup: (signal) => readBackup(transport, signal),
     ...leasing(call),
     putBlob: (bytes) => {
@@ -106,6 +106,29 @@ function queryOf(request: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(request)) query.set(name, String(value));
   return query.toString();
+}
+
+type Following = Pick<EngineClient, 'follow' | 'followCommits' | 'followLive'>;
+
+function newFollowing(transport: Transport): Following {
+  async function* live(
+    id: SessionId,
+    { from = 0, signal }: FollowOptions,
+    deltas = true,
+  ): AsyncGenerator<CommitRecord | DeltaFrame> {
+    const start = followStart(id, from);
+    yield* followOver(transport, { path: session(start.id), from: start.from, signal, deltas });
+  }
+
+  async function* commits(id: SessionId, options: FollowOptions): AsyncGenerator<CommitRecord> {
+    for await (const item of live(id, options, false)) if (item.kind === 'commit') yield item;
+  }
+
+  return {
+    follow: (id, options = {}) => eventsFrom(commits(id, options), options.from ?? 0),
+    followCommits: (id, options = {}) => commits(id, options),
+    followLive: (id, options = {}) => live(id, options),
+  };
 }
 
 type Leasing = Pick<EngineClient, 'lease' | 'heartbeat' | 'release'>;

@@ -6,6 +6,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
 import { CommitRecord, versionAfter } from '../../schemas/record.ts';
 import type { Rejection, RejectionCode } from '../../schemas/rejection.ts';
+import { DeltaFrame } from '../../schemas/wire.ts';
 import { FollowRefused } from './follow-refused.ts';
 import type { Transport } from './http-transport.ts';
 import { joinSignals } from './join-signals.ts';
@@ -19,22 +20,35 @@ export interface Followed {
   readonly path: string;
   readonly from: number;
   readonly signal?: AbortSignal | undefined;
+  /** Also what the model writes. */
+  readonly deltas: boolean;
 }
 
-/** Yields commits in order, from the one that contains `from`, until aborted. Throws when the engine refuses; waits while it does not answer. */
-export async function* followCommits(transport: Transport, followed: Followed): AsyncGenerator<CommitRecord> {
+/**
+ * Yields commits in order, from the one that contains `from`, and what the model writes between them, until aborted. Throws
+ * when the engine refuses; waits while it does not answer.
+ */
+export async function* followOver(transport: Transport, followed: Followed): AsyncGenerator<CommitRecord | DeltaFrame> {
   const { signal, release } = joinSignals(followed.signal, transport.closed);
   let at = followed.from;
   let pauseMs = PAUSE_MS_MIN;
+  /** The last frame, while no commit has followed it: another connection begins the text of its turn anew. */
+  let shown: DeltaFrame | null = null;
   try {
     while (!signal.aborted) {
       const from = at;
-      for await (const commit of connection(transport, `${followed.path}/events?from=${from}`, signal)) {
-        const end = versionAfter(commit);
-        // Only the first commit may begin before the position asked for. One at any other position is of another stream.
-        if (commit.position > at || (commit.position < at && at !== followed.from) || end <= at) break;
-        at = end;
-        yield commit;
+      const path = `${followed.path}/events?from=${from}${followed.deltas ? '&deltas=1' : ''}`;
+      if (shown !== null) yield { ...shown, parts: [], retract: true };
+      shown = null;
+      for await (const item of connection(transport, path, signal)) {
+        shown = item.kind === 'delta' ? item : null;
+        if (item.kind === 'commit') {
+          const end = versionAfter(item);
+          // Only the first commit may begin before the position asked for. One at any other position is of another stream.
+          if (item.position > at || (item.position < at && at !== followed.from) || end <= at) break;
+          at = end;
+        }
+        yield item;
         if (signal.aborted) return;
       }
       if (signal.aborted) return;
@@ -47,8 +61,12 @@ export async function* followCommits(transport: Transport, followed: Followed): 
   }
 }
 
-/** The commits of one connection, until it ends. Throws when the engine refuses permanently. */
-async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<CommitRecord> {
+/** The commits and frames of one connection, until it ends. Throws when the engine refuses permanently. */
+async function* connection(
+  transport: Transport,
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<CommitRecord | DeltaFrame> {
   const opened = await transport.send({ path, signal });
   if (isLeft(opened)) {
     if (TRANSIENT.has(opened.left.code)) return;
@@ -61,7 +79,7 @@ async function* connection(transport: Transport, path: string, signal: AbortSign
         if (TRANSIENT.has(message.fault.code)) return;
         throw new FollowRefused(message.fault);
       }
-      yield message.commit;
+      yield message.item;
     }
   } finally {
     release();
@@ -78,7 +96,7 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_unknown',
 ]);
 
-type Message = { readonly commit: CommitRecord } | { readonly fault: Rejection };
+type Message = { readonly item: CommitRecord | DeltaFrame } | { readonly fault: Rejection };
 
 async function* messagesOf(response: Response): AsyncGenerator<Message> {
   const ready: (Message | null)[] = [];
@@ -110,8 +128,8 @@ function messageOf(event: string | undefined, data: string): Message | null {
       const fault = rejectionFrom(value);
       return fault === null ? null : { fault };
     }
-    const decoded = decode(CommitRecord, value);
-    return isLeft(decoded) ? null : { commit: decoded.right };
+    const decoded = event === 'delta' ? decode(DeltaFrame, value) : decode(CommitRecord, value);
+    return isLeft(decoded) ? null : { item: decoded.right };
   } catch {
     return null;
   }

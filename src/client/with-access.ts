@@ -49,6 +49,8 @@ export function withAccess(client: EngineClient, access: Access): EngineClient {
     records: held('records', (...given) => client.records(...given)),
     follow: following('followCommits', (...given) => client.follow(...given)),
     followCommits: following('followCommits', (...given) => client.followCommits(...given)),
+    followLive: following('followCommits', (...given) => client.followLive(...given)),
+    postDeltas: held('postDeltas', (...given) => client.postDeltas(...given)),
     lease: held('lease', (...given) => client.lease(...given)),
     heartbeat: held('heartbeat', (...given) => client.heartbeat(...given)),
     release: held('release', (...given) => client.release(...given)),

@@ -24,6 +24,7 @@ import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type Pause, pause } from '../turns.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type TellFault, tellError, tellOnce } from './faults.ts';
+import { type Deltas, newDeltas } from './deltas.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
 import { LeaseTable } from './leases/lease-table.ts';
@@ -139,6 +140,7 @@ export const startEngine =
     const blobs = measureBlobs(ports.blobs, metrics);
     const clock = steadyClock(ports.clock ?? backgroundClock);
     const notices = newChangeNotices();
+    const deltas = newDeltas();
     const refuse = async (rejection: Rejection): Promise<Either<Rejection, never>> => {
       await journal.close();
       await blobs.close();
@@ -155,7 +157,7 @@ export const startEngine =
     }
     const { sessions, leases, wakes, snapshots } = assemble(
       { ...ports, journal, blobs },
-      { clock, notices, epochs, tellFault },
+      { clock, notices, deltas, epochs, tellFault },
     );
     const closed = new AbortController();
     const draining = new AbortController();
@@ -180,7 +182,7 @@ export const startEngine =
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const ending = { closed: closed.signal, draining: draining.signal };
-    const shared = { sessions, leases, journal, blobs, notices, info, tellFault };
+    const shared = { sessions, leases, journal, blobs, notices, deltas, info, tellFault };
     const whole = newInProcessClient({ ...shared, pause: ports.pause ?? pause, ...ending });
     addGauges(metrics, { sessions, leases, startedAtMs: info.started_at_ms, draining: draining.signal });
     return right({
@@ -275,11 +277,12 @@ interface EngineParts {
 interface EngineServices {
   readonly clock: Clock;
   readonly notices: ChangeNotices;
+  readonly deltas: Deltas;
   readonly epochs: Epochs;
   readonly tellFault: TellFault;
 }
 
-function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: EngineServices): EngineParts {
+function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFault }: EngineServices): EngineParts {
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
@@ -318,6 +321,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: Eng
     onAdopted: (session, events) => {
       leases.update(session.id, session.state(), events);
       wakes.update(session.id, session.state());
+      deltas.update(session.id, session.state(), events);
       notices.notify(session.id);
       snapshots.consider(session);
     },
@@ -331,6 +335,7 @@ function assemble(ports: EnginePorts, { clock, notices, epochs, tellFault }: Eng
     onLost: (id) => leases.suspend(id),
     onGone: (id) => {
       leases.forget(id);
+      deltas.forget(id);
       notices.notify(id);
     },
     onEvicted: (id) => leases.suspend(id),

@@ -1,14 +1,16 @@
 // Follows a stream: first the stored commits, then each new one. A slow reader costs no memory: it reads from the
 // journal at its own pace, and is only notified of new commits. A reader that waits does not keep its session in memory: a
-// session is loaded before it adopts anything.
+// session is loaded before it adopts anything. Who asks for it also reads what the model is writing now.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
 import { FOLLOW_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
+import type { DeltaFrame } from '../../schemas/wire.ts';
 import type { Pause } from '../turns.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { DeltaReader } from './deltas.ts';
 import { commitRecords } from './sessions/records.ts';
 
 export interface ChangeNotices {
@@ -60,11 +62,22 @@ export interface Followed {
 }
 
 /** Yields commits in order, from the one that contains `from`, until aborted. Throws {@link FollowRefused} when reading fails. */
-export async function* follow(
+export const follow = (journal: Journal, notices: ChangeNotices, followed: Followed): AsyncGenerator<CommitRecord> =>
+  followWith<never>(journal, notices, followed, { next: () => null });
+
+/** {@link follow}, with what the model writes between the commits. */
+export const followLive = (
+  journal: Journal,
+  notices: ChangeNotices,
+  followed: Followed & { readonly deltas: DeltaReader },
+): AsyncGenerator<CommitRecord | DeltaFrame> => followWith(journal, notices, followed, followed.deltas);
+
+async function* followWith<Frame>(
   journal: Journal,
   notices: ChangeNotices,
   followed: Followed,
-): AsyncGenerator<CommitRecord> {
+  deltas: { readonly next: () => Frame | null },
+): AsyncGenerator<CommitRecord | Frame> {
   const { id, version, load, signal, pause } = followed;
   let at: number = followed.from;
   while (!signal.aborted) {
@@ -75,7 +88,10 @@ export async function* follow(
       continue;
     }
     if (at >= now) {
-      await notices.nextChange(id, signal);
+      // Only to a reader that knows every commit: a frame belongs to the turn after them.
+      const frame = deltas.next();
+      if (frame !== null) yield frame;
+      else await notices.nextChange(id, signal);
       continue;
     }
     const page = await commitRecords(journal, pause, id, {

@@ -9,18 +9,21 @@ import type { CommitRecord, StreamRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import {
   CreateSession,
+  type DeltaFrame,
+  type DeltasTaken,
   type EngineInfo,
   ForkSession,
   Heartbeat,
   LeaseRequest,
   ListDeleted,
   ListSessions,
+  PostDeltas,
   Release,
   type SessionView,
   Submit,
 } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
-import type { EngineClient } from '../client/client.ts';
+import type { EngineClient, FollowOptions } from '../client/client.ts';
 import { followStart } from '../client/follow-start.ts';
 import { eventsFrom } from '../client/events-from.ts';
 import { joinSignals } from '../client/join-signals.ts';
@@ -30,7 +33,8 @@ import type { Pause } from '../turns.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { TellFault } from './faults.ts';
 import { backupParts } from './backup.ts';
-import { type ChangeNotices, follow } from './follow.ts';
+import type { Deltas } from './deltas.ts';
+import { type ChangeNotices, type Followed, follow, followLive } from './follow.ts';
 import type { LiveSession } from './append/live-session.ts';
 import { type Intake, newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
@@ -44,6 +48,7 @@ export interface InProcessPorts {
   readonly journal: Journal;
   readonly blobs: Blobs;
   readonly notices: ChangeNotices;
+  readonly deltas: Deltas;
   readonly info: EngineInfo;
   readonly closed: AbortSignal;
   readonly tellFault: TellFault;
@@ -55,26 +60,10 @@ export interface InProcessPorts {
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, journal, blobs, closed, draining, pause } = ports;
+  const { sessions, journal, blobs, closed, draining } = ports;
 
   const intake = newIntake(closed, ports.tellFault);
   const unlessDraining = refusingWhen(draining);
-
-  async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
-    const start = followStart(id, from);
-    const joined = joinSignals(signal, closed);
-    try {
-      yield* follow(journal, ports.notices, {
-        ...start,
-        version: () => sessions.inMemory(start.id)?.state().version ?? null,
-        load: () => sessions.get(start.id),
-        signal: joined.signal,
-        pause,
-      });
-    } finally {
-      joined.release();
-    }
-  }
 
   return {
     info: () => intake.whileOpen(() => Promise.resolve(right(ports.info))),
@@ -111,14 +100,72 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
           TE.chain((asked) => () => recordsOf(ports, known, asked.from, Math.min(asked.limit, READ_PAGE_EVENTS))),
         )(),
       ),
-    follow: (id, { from = 0, signal } = {}) => eventsFrom(following(id, from, signal), from),
-    followCommits: (id, { from = 0, signal } = {}) => following(id, from, signal),
+    ...newFollowing(ports),
+    postDeltas: (id, request) =>
+      intake.withArgument(SessionId, id, (known) =>
+        intake.withRequest(PostDeltas, request, (asked) => Promise.resolve(postDeltas(ports, known, asked)))(),
+      ),
     backup: () => backupParts(journal, blobs, closed),
     ...leasing(ports, intake),
     putBlob: (bytes) => intake.whileOpen(() => blobs.put(bytes)()),
     getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),
   };
+}
+
+type Following = Pick<EngineClient, 'follow' | 'followCommits' | 'followLive'>;
+
+function newFollowing({ sessions, journal, notices, deltas, closed, pause }: InProcessPorts): Following {
+  async function* following<Item>(
+    id: SessionId,
+    { from = 0, signal }: FollowOptions,
+    read: (followed: Followed) => AsyncGenerator<Item>,
+  ): AsyncGenerator<Item> {
+    const start = followStart(id, from);
+    const joined = joinSignals(signal, closed);
+    try {
+      yield* read({
+        ...start,
+        version: () => sessions.inMemory(start.id)?.state().version ?? null,
+        load: () => sessions.get(start.id),
+        signal: joined.signal,
+        pause,
+      });
+    } finally {
+      joined.release();
+    }
+  }
+
+  const commits = (id: SessionId, options: FollowOptions): AsyncGenerator<CommitRecord> =>
+    following(id, options, (followed) => follow(journal, notices, followed));
+
+  async function* live(followed: Followed): AsyncGenerator<CommitRecord | DeltaFrame> {
+    const reader = deltas.read(followed.id);
+    try {
+      yield* followLive(journal, notices, { ...followed, deltas: reader });
+    } finally {
+      reader.close();
+    }
+  }
+
+  return {
+    follow: (id, options = {}) => eventsFrom(commits(id, options), options.from ?? 0),
+    followCommits: (id, options = {}) => commits(id, options),
+    followLive: (id, options = {}) => following(id, options, live),
+  };
+}
+
+function postDeltas(
+  { leases, deltas, notices }: InProcessPorts,
+  session_id: SessionId,
+  { owner, effect_id, epoch, parts }: PostDeltas,
+): Either<Rejection, DeltasTaken> {
+  const generate = leases.generateOf({ session_id, effect_id, epoch }, owner);
+  if (isLeft(generate)) return generate;
+  const { run_id, turn } = generate.right;
+  const readers = deltas.post(session_id, { run_id, turn, epoch }, parts);
+  notices.notify(session_id);
+  return right({ readers });
 }
 
 async function recordsOf(

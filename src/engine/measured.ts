@@ -90,6 +90,8 @@ export function measureClient(client: EngineClient, metrics: Metrics): EngineCli
     lease: (request, signal) => counting(client.lease(request, signal), noteGrant),
     follow: (id, options) => counted(client.follow(id, options)),
     followCommits: (id, options) => counted(client.followCommits(id, options)),
+    followLive: (id, options) => counted(client.followLive(id, options)),
+    postDeltas: (id, request) => counting(client.postDeltas(id, request)),
     putBlob: (bytes) => counting(client.putBlob(bytes)),
     getBlob: (ref) => counting(client.getBlob(ref)),
   };

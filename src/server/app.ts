@@ -19,10 +19,12 @@ import type { CommitRecord } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
   CreateSession,
+  DeltaFrame,
   ForkSession,
   Heartbeat,
   LeaseRequest,
   ListSessions,
+  PostDeltas,
   Release,
   Submit,
 } from '../../schemas/wire.ts';
@@ -129,6 +131,10 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
     if (isLeft(range)) return problemResponse(range.left);
     return answer(await client.records(sessionOf(context), range.right.from, range.right.limit)());
   },
+  postDeltas: async (context, client) =>
+    answer(
+      await withBody(context, (request) => client.postDeltas(sessionOf(context), request as unknown as PostDeltas)),
+    ),
   heartbeat: async (context, client) =>
     answer(await withBody(context, (request) => client.heartbeat(request as unknown as Heartbeat))),
   release: async (context, client) =>
@@ -189,7 +195,7 @@ function newLeasing(): Handler {
   };
 }
 
-/** Streams commits, to a bounded number of readers, of whom not all may be viewers. */
+/** Streams commits, with `deltas=1` also what the model writes, to a bounded number of readers, of whom not all may be viewers. */
 function newFollowing(): Handler {
   let subscribers = 0;
   let viewers = 0;
@@ -209,8 +215,13 @@ function newFollowing(): Handler {
     subscribers += 1;
     viewers += viewer;
     const from = start.right;
-    const follow = (signal: AbortSignal): AsyncIterable<CommitRecord> =>
-      untilReplaced(holder, client.followCommits(sessionOf(context), { from, signal }));
+    const id = sessionOf(context);
+    const live = context.req.query('deltas') === '1';
+    const follow = (signal: AbortSignal): AsyncIterable<CommitRecord | DeltaFrame> =>
+      untilReplaced(
+        holder,
+        live ? client.followLive(id, { from, signal }) : client.followCommits(id, { from, signal }),
+      );
     return streamEvents(follow, {
       disconnected: context.req.raw.signal,
       onEnd: () => {
@@ -222,13 +233,13 @@ function newFollowing(): Handler {
 }
 
 /** Ends with `unauthorized` before the first commit after the token was replaced. */
-async function* untilReplaced(
+async function* untilReplaced<Item>(
   holder: TokenHolder,
-  commits: AsyncIterable<CommitRecord>,
-): AsyncGenerator<CommitRecord, void, undefined> {
-  for await (const commit of commits) {
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item, void, undefined> {
+  for await (const item of items) {
     if (!holder.isCurrent()) throw new FollowRefused(unauthorized());
-    yield commit;
+    yield item;
   }
 }
 

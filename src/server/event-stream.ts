@@ -3,6 +3,7 @@
 import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
 import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import { reject } from '../../schemas/rejection.ts';
+import type { DeltaFrame } from '../../schemas/wire.ts';
 import { pause } from '../turns.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import { joinSignals } from '../client/join-signals.ts';
@@ -17,9 +18,12 @@ export interface EventStreamOptions {
   readonly everyBeat?: (beat: () => void) => () => void;
 }
 
-/** The response with these commits: a `commit` for each, with the position of its last event as its id, and a `fault` with problem details when they end early. */
+/**
+ * The response with these commits: a `commit` for each, with the position of its last event as its id, a `delta` without an id
+ * for each frame of what the model writes, and a `fault` with problem details when they end early.
+ */
 export function streamEvents(
-  follow: (signal: AbortSignal) => AsyncIterable<CommitRecord>,
+  follow: (signal: AbortSignal) => AsyncIterable<CommitRecord | DeltaFrame>,
   { disconnected, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
 ): Response {
   const cancelled = new AbortController();
@@ -52,7 +56,7 @@ export function streamEvents(
             controller.close();
             return;
           }
-          controller.enqueue(utf8.encode(frame('commit', next.value, versionAfter(next.value) - 1)));
+          controller.enqueue(utf8.encode(frameOf(next.value)));
         } catch (error) {
           if (ended) return;
           end();
@@ -93,6 +97,9 @@ const rejectionOf = (error: unknown): ReturnType<typeof reject> =>
         '',
         'the stream cannot be read from the journal; follow it again from the last position you have',
       );
+
+const frameOf = (item: CommitRecord | DeltaFrame): string =>
+  item.kind === 'delta' ? frame('delta', item) : frame('commit', item, versionAfter(item) - 1);
 
 const frame = (event: string, data: unknown, id?: number): string =>
   `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;

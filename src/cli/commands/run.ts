@@ -7,6 +7,7 @@ import type { RunConfigPatch } from '../../../schemas/run.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { CreateSession } from '../../../schemas/wire.ts';
+import type { FoldedEvent } from '../../core/folded-event.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
@@ -25,6 +26,7 @@ import { visible } from '../preview/visible.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../store-content.ts';
 import { type WatchEnd, watch } from '../watch.ts';
+import { newWritingNote } from '../writing-note.ts';
 
 export interface RunCommand {
   readonly prompt: string;
@@ -180,19 +182,17 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
   let lastExitCode: number | null = null;
   const asker = askerFor(command, client, output);
   const isOver = (state: SessionState): boolean => state.run === null && state.runs_started > before;
-  const end = await watch(
-    client,
-    id,
-    (watched) => {
-      events += 1;
-      if (watched.after.runs_started <= before) return;
-      lastExitCode = exitCodeOf(upcast(watched.event)) ?? lastExitCode;
-      output.object({ event: 'folded', record: { position: watched.position, event: watched.event } });
-      for (const line of progressLines(watched)) output.line(line);
-      asker.update(watched.after);
-    },
-    isOver,
-  ).finally(() => asker.close());
+  const onEvent = (watched: FoldedEvent): void => {
+    events += 1;
+    if (watched.after.runs_started <= before) return;
+    lastExitCode = exitCodeOf(upcast(watched.event)) ?? lastExitCode;
+    output.object({ event: 'folded', record: { position: watched.position, event: watched.event } });
+    writing.end();
+    for (const line of progressLines(watched)) output.line(line);
+    asker.update(watched.after);
+  };
+  const writing = newWritingNote(output);
+  const end = await watch(client, id, { onEvent, onDelta: writing.update, isOver }).finally(() => asker.close());
   process.removeListener('SIGINT', cancelOnInterrupt);
   return { ...end, sessionId: id, events, elapsedMs: Math.round(performance.now() - startedAt), lastExitCode };
 }

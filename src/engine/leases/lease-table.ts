@@ -2,7 +2,8 @@
 // Leases live in memory only. What a session owes follows from its state, and after a restart of the engine a bridge
 // resumes its leases with its next heartbeat. A call that is recorded as running is held, in every phase of its run,
 // until it settles or its bridge stops sending heartbeats.
-import { type Either, right } from 'fp-ts/lib/Either.js';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { EventOfKind, Ingress, IngressEvent } from '../../../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../../../schemas/ids.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
@@ -26,6 +27,7 @@ import { LeaseWaiters } from './lease-waiters.ts';
 import { OwedEffects, hasWorkOutsideRun } from './owed-effects.ts';
 import { endsItsBatch, openingOf, reportOn } from './reports.ts';
 
+type Generate = EffectOfKind<'llm.generate'>;
 type LeaseExpired = Omit<EventOfKind<'LeaseExpired'>, 'v' | 'at_ms' | 'event_id'>;
 
 export interface LeaseOptions {
@@ -128,6 +130,16 @@ export class LeaseTable {
     return status === 'lost'
       ? reject('stale_lease', '', `the lease on ${effect} was lost; stop this work and request leases again`)
       : null;
+  }
+
+  /** The generate that this claimant holds under this epoch; why not, else. */
+  generateOf(key: LeaseKey & { readonly epoch: number }, owner: OwnerId): Either<Rejection, Generate> {
+    const { session_id, effect_id, epoch } = key;
+    const effect = this.#owed.get(session_id)?.find(effect_id);
+    const holds = effect !== undefined && this.#statusOf(key, { owner, epoch }) === 'held';
+    if (holds && effect.kind === 'llm.generate') return right(effect);
+    const what = holds ? 'is no generate' : 'is not held by this owner under this epoch; stop this work';
+    return left(reject('stale_lease', '/effect_id', `the effect ${effect_id} ${what}`));
   }
 
   /** A session was loaded: leases on what it no longer owes end, and every running call is held. */

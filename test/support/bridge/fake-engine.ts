@@ -13,7 +13,7 @@ import { INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
-import type { LeaseGrant, LeaseKey, LeaseRequest, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
+import type { LeaseGrant, LeaseKey, LeaseRequest, PostDeltas, Submit, SubmitReceipt } from '../../../schemas/wire.ts';
 import { effects, initialState, stateDigest, stepNew } from '../../../src/core/index.ts';
 import { blobText } from '../../../bridge/engine-link/text-content.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -36,6 +36,8 @@ export class FakeEngine {
   readonly events: IngressEvent[] = [];
   /** Every submit that reached the engine, in order. */
   readonly submits: Submit[] = [];
+  /** Every post of deltas, in order. */
+  readonly deltas: (PostDeltas & { readonly session: SessionId })[] = [];
   readonly leases = new Map<string, Lease>();
   readonly released: LeaseKey[] = [];
   /** Consulted for each submit that reaches the engine. */
@@ -294,6 +296,12 @@ export class FakeEngine {
       records: unused,
       follow: unused,
       followCommits: unused,
+      followLive: unused,
+      postDeltas: (id, posted) =>
+        answering(() => {
+          this.deltas.push({ session: id, ...structuredClone(posted) });
+          return right({ readers: 1 });
+        }),
       session: (id) =>
         answering(() => {
           const state = this.state(id);

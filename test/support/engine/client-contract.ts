@@ -2,9 +2,9 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestText } from '../../../schemas/canonical.ts';
-import type { EffectOfKind } from '../../../schemas/effect.ts';
+import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
 import type { Ingress } from '../../../schemas/event.ts';
-import { type SessionId, type Version, brand } from '../../../schemas/ids.ts';
+import { type OwnerId, type SessionId, type Version, brand } from '../../../schemas/ids.ts';
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { Submit } from '../../../schemas/wire.ts';
 import { allSessions } from '../../../src/client/all-sessions.ts';
@@ -13,6 +13,7 @@ import { must } from '../../../src/client/must.ts';
 import { replay, stateBytes, stateDigest } from '../../../src/core/index.ts';
 import { BAD_REQUESTS } from './bad-requests.ts';
 import { ZERO_DIGEST } from './inputs.ts';
+import { liveReader } from './live-reader.ts';
 import { outcome, refusal } from '../journal/outcomes.ts';
 import { eventsOf } from '../records.ts';
 import { testPackage } from '../tools.ts';
@@ -341,6 +342,54 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         const resumed = client.follow(SESSION, { from: 2 })[Symbol.asyncIterator]();
         expect((await resumed.next()).value).toMatchObject({ position: 2 });
         await resumed.return?.();
+      });
+
+      test('is followed live: what the model writes, which the record then replaces or retracts', async () => {
+        await talk.create();
+        await talk.run();
+        const live = liveReader(client);
+        expect(await live.until('commit 0')).toEqual(['commit 0']);
+        const { effects, epochs } = await talk.lease(A, { kinds: ['llm.generate'] });
+        const post = (owner: OwnerId, text: string, epoch = epochs[0] as number) =>
+          client.postDeltas(SESSION, {
+            owner,
+            effect_id: (effects[0] as Effect).effect_id,
+            epoch,
+            parts: [{ kind: 'text', text }],
+          });
+        expect(await must(post(A, 'Hel'))).toEqual({ readers: 1 });
+        expect(await must(post(A, 'lo'))).toEqual({ readers: 1 });
+        expect(await live.until('Hello')).toEqual(['turn 1: Hello']);
+        expect(await outcome(post(B, 'no'))).toBe('stale_lease');
+        expect(await outcome(post(A, 'no', (epochs[0] as number) + 1))).toBe('stale_lease');
+        const late = liveReader(client, 1);
+        expect(await late.until('Hello')).toEqual(['turn 1: Hello']);
+        await talk.submit(
+          [{ kind: 'GenerateFailed', run_id: 'run-1', turn: 1, code: 'x', message: 'x', retryable: true }],
+          A,
+        );
+        for (const reader of [live, late])
+          expect(await reader.until('retract')).toEqual(['commit 1', 'retract turn 1']);
+        expect(await outcome(post(A, 'late'))).toBe('stale_lease');
+        await live.close();
+        await late.close();
+      });
+
+      test('is followed live without what the record has taken the place of', async () => {
+        await talk.create();
+        await talk.run();
+        const { effects, epochs } = await talk.lease(A, { kinds: ['llm.generate'] });
+        const posted = { owner: A, effect_id: (effects[0] as Effect).effect_id, epoch: epochs[0] as number };
+        const live = liveReader(client, 1);
+        await must(client.postDeltas(SESSION, { ...posted, parts: [{ kind: 'thinking', text: 'Hm.' }] }));
+        await live.until('Hm.');
+        await must(client.postDeltas(SESSION, { ...posted, parts: [{ kind: 'text', text: 'Done.' }] }));
+        await live.until('Done.');
+        const content = { text: 'Done.' };
+        await talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: [], content }], A);
+        expect(await live.until('commit 1')).toEqual(['commit 1']);
+        expect(JSON.stringify(await must(client.records(SESSION)))).not.toContain('Hm.');
+        await live.close();
       });
 
       test('is not followed when it does not exist, or from an invalid position', async () => {
