@@ -42,12 +42,9 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
       shown = null;
       for await (const item of connection(transport, path, signal)) {
         shown = item.kind === 'delta' ? item : null;
-        if (item.kind === 'commit') {
-          const end = versionAfter(item);
-          // Only the first commit may begin before the position asked for. One at any other position is of another stream.
-          if (item.position > at || (item.position < at && at !== followed.from) || end <= at) break;
-          at = end;
-        }
+        const end = item.kind === 'delta' ? at : positionAfter(item, at, followed.from);
+        if (end === null) break;
+        at = end;
         yield item;
         if (signal.aborted) return;
       }
@@ -59,6 +56,12 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
   } finally {
     release();
   }
+}
+
+/** The position after a commit that goes on at `at`; null for one of another stream. Only the first may begin before it. */
+function positionAfter(commit: CommitRecord, at: number, first: number): number | null {
+  const end = versionAfter(commit);
+  return commit.position > at || (commit.position < at && at !== first) || end <= at ? null : end;
 }
 
 /** The commits and frames of one connection, until it ends. Throws when the engine refuses permanently. */
