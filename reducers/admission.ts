@@ -15,7 +15,7 @@ import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { findRulesFault } from './rules/known-rules.ts';
 import { resultsDigest } from './batch-results.ts';
-import { configFor, findConfigFault } from './run.ts';
+import { changedConfig, configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
 import { admitUndo, admitUndoSettled } from './undo.ts';
 
@@ -44,7 +44,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
     admitProfile(state, profile_id) ?? admitTools({ ...state, tool_profile: profile_id }),
   ToolOverridesSet: admitOverrides,
   SessionConfigured: (state, event) =>
-    admitTools({ ...state, config: { ...state.config, ...event.config } }, (path) => configPath('/config', path)),
+    admitTools({ ...state, config: changedConfig(state.config, event.config) }, (path) => configPath('/config', path)),
   RunSteered: (state) =>
     (state.run?.steers.length ?? 0) < STEERS_MAX
       ? null

@@ -22,19 +22,19 @@ import {
   COMPLETED,
   beginEnding,
   beginTurn,
+  changedConfig,
   endRun,
   endedBy,
-  failGenerate,
   failure,
   finishEnding,
   interruptRun,
-  observeCalls,
   pauseRun,
   resumeRun,
   settleBatch,
   startFollowUp,
   startRun,
 } from './run.ts';
+import { failGenerate, observeCalls } from './turn.ts';
 import { requestUndo, settleUndo } from './undo.ts';
 
 /** The next state, frozen. The event must have been admitted; it is frozen and becomes part of the state. */
@@ -98,7 +98,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     next.tool_overrides = { ...next.tool_overrides, [scope]: { disable, enable, force } };
   },
   SessionConfigured: (next, event) => {
-    next.config = { ...next.config, ...event.config };
+    next.config = changedConfig(next.config, event.config);
   },
   RunSteered: (next, event) => {
     const run = liveRun(next);

@@ -4,6 +4,7 @@ import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
 import { freezeJson } from '../schemas/json.ts';
+import type { Layout } from '../schemas/model-turn.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
@@ -19,12 +20,20 @@ export function append(next: NextState, entries: readonly TranscriptEntry[]): vo
 export const userEntry = (content: Content): TranscriptEntry => ({ content, role: 'user' });
 
 /** The answer of the model. A call id that occurs twice is replaced, so that each result names one call. */
-export function assistantEntry(content: Content | undefined, calls: readonly ToolCallObserved[]): TranscriptEntry {
+export function assistantEntry({ calls, content, layout }: ModelTurn): TranscriptEntry {
   return freezeJson({
     ...(calls.length === 0 ? {} : { calls: withDistinctIds(calls) }),
     ...(content === undefined ? {} : { content }),
+    ...(layout === undefined ? {} : { layout }),
     role: 'assistant' as const,
   });
+}
+
+/** What the model said in one turn. */
+interface ModelTurn {
+  readonly calls: readonly ToolCallObserved[];
+  readonly content?: Content;
+  readonly layout?: Layout;
 }
 
 /** One result for every call of a batch, in call order, settled in any order (docs/design.md, law 5). */

@@ -554,6 +554,8 @@ export const ENV_MAX = 128;
 export const ENV_BYTES_MAX = 65_536;
 /** Most sessions whose host session one bridge remembers. The one that was used least recently is forgotten first. */
 export const HOST_SESSIONS_MAX = 4_096;
+/** Largest layout of a turn, as JSON, in bytes. A larger one is dropped and logged; text and calls stay. */
+export const LAYOUT_BYTES_MAX = 4 * 1_048_576;
 /** Most moved git directories that the result of a command names. */
 export const GIT_NOTES_MAX = 8;
 /** Most git directories of a workspace that a sandbox shows read-only. With more, no command runs in a sandbox. */

@@ -7,7 +7,7 @@ import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
-import type { RunState } from '../../schemas/run.ts';
+import { type RunConfig, type RunState, modelFields } from '../../schemas/run.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 
@@ -47,8 +47,19 @@ function generate(state: SessionState, run: RunState): EffectOfKind<'llm.generat
     tools: run.offer === null ? [] : offeredTools(run.offer.ordered_tools),
     transcript: state.transcript,
     tool_concurrency_max: config.tool_concurrency_max,
+    ...modelSettings(config),
   };
 }
+
+/** What the config says to the model, without the fields that are absent or null. */
+function modelSettings(config: RunConfig): Partial<Pick<EffectOfKind<'llm.generate'>, ModelField>> {
+  const given = MODEL_FIELDS.filter((field) => (config[field] ?? null) !== null);
+  return given.length === 0 ? NO_SETTINGS : Object.fromEntries(given.map((field) => [field, config[field]]));
+}
+
+type ModelField = keyof typeof modelFields;
+const MODEL_FIELDS = Object.keys(modelFields) as readonly ModelField[];
+const NO_SETTINGS = {} as const;
 
 type Offered = NonNullable<RunState['offer']>['ordered_tools'];
 
