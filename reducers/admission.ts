@@ -9,6 +9,7 @@ import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { admitConfirmation, admitCustomResult } from './answer-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
+import { admitCompacted, owesCompaction } from './compaction.ts';
 import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
@@ -34,6 +35,8 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RunRequested: (state, event) => admitRun(state, event, ''),
   ToolCallsObserved: always,
   GenerateFailed: always,
+  ContextCompacted: admitCompacted,
+  CompactFailed: always,
   ToolCallStarted: admitStarted,
   ToolCallSettled: admitSettled,
   LeaseExpired: admitLeaseExpired,
@@ -95,7 +98,7 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   if ('turn' in event && event.turn !== run.turn) {
     return reject('wrong_turn', '/turn', `the run is at turn ${run.turn}, not ${event.turn}`);
   }
-  if (transitionsOf(phase, event.kind) !== null && !reportsUnowedGenerate(run, event)) return null;
+  if (transitionsOf(phase, event.kind) !== null && !reportsUnowed(run, event)) return null;
   const batch = state.active_tool_batch;
   if (batch === null) {
     if (isBatchKind(event)) return reject('batch_not_active', '/kind', 'no batch is open');
@@ -109,10 +112,17 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
 const isReportOnDetached = (state: SessionState, event: IngressEvent): boolean =>
   (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') && detachedCall(state, event) !== undefined;
 
-/** Whether an event reports a generate that is not owed: the run is paused between two turns, or waits before a retry. */
-const reportsUnowedGenerate = (run: RunState, event: IngressEvent): boolean =>
-  'turn' in event &&
-  ((run.phase === 'paused_generating' && run.offer === null) || (run.retry?.not_before_ms ?? null) !== null);
+/**
+ * Whether an event reports a generate or a compaction that is not owed: the other one is, the run is paused between two turns,
+ * or it waits before a retry.
+ */
+function reportsUnowed(run: RunState, event: IngressEvent): boolean {
+  if (!('turn' in event)) return false;
+  if ((run.retry?.not_before_ms ?? null) !== null) return true;
+  const isCompaction = event.kind === 'ContextCompacted' || event.kind === 'CompactFailed';
+  if (isCompaction !== owesCompaction(run)) return true;
+  return !isCompaction && run.phase === 'paused_generating' && run.offer === null;
+}
 
 const isBatchKind = (event: IngressEvent): boolean => 'batch_id' in event;
 

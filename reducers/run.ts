@@ -6,6 +6,7 @@ import { type Content, isInline } from '../schemas/content.ts';
 import { CARD_TITLE_CHARS_MAX, RUN_HISTORY_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type {
+  Compaction,
   FollowUp,
   RunCause,
   RunConfig,
@@ -19,6 +20,7 @@ import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
+import { owesCompaction, planCompaction } from './compaction.ts';
 import { detachCalls } from './detached.ts';
 import { type EffectiveToolsInput, findToolSetFault } from './effective-tools.ts';
 import { type NextState, editRun, inOrder, liveRun, openBatchOf } from './next-state.ts';
@@ -85,8 +87,11 @@ export function titleOf(input: Content): string | null {
   return null;
 }
 
-/** Makes the next generate owed, with the waiting steers. Ends the run instead when its turns are used up. */
-export function beginTurn(next: NextState, atMs: number): void {
+/**
+ * Makes the next generate owed, with the waiting steers, after a compaction if one is due. Ends the run instead when its
+ * turns are used up.
+ */
+export function beginTurn(next: NextState, atMs: number, cause: Compaction['cause'] = 'mark'): void {
   const { config, turn, phase } = liveRun(next);
   if (turn >= config.turns_max) {
     endRun(next, failure(codedText(rulesOf(next), 'turns_exceeded', { max: config.turns_max })), atMs);
@@ -99,6 +104,7 @@ export function beginTurn(next: NextState, atMs: number): void {
     phase: isPaused(phase) ? 'paused_generating' : 'generating',
     turn: turn + 1,
   };
+  planCompaction(next, cause);
 }
 
 export function withoutRetry(run: RunState): RunState {
@@ -108,7 +114,7 @@ export function withoutRetry(run: RunState): RunState {
 }
 
 /** Moves the steers into the conversation, which the next generate sends. */
-function takeSteers(next: NextState): void {
+export function takeSteers(next: NextState): void {
   const run = liveRun(next);
   if (run.steers.length === 0) return;
   append(
@@ -161,8 +167,8 @@ export function resumeRun(next: NextState): void {
   const run = liveRun(next);
   const phase = RESUMED[run.phase] ?? run.phase;
   next.run = { ...run, phase };
-  // The run was paused between two turns, so its generate becomes owed now.
-  if (phase === 'generating' && run.offer === null) takeSteers(next);
+  // The run was paused between two turns, so its generate becomes owed now, unless a compaction is owed before it.
+  if (phase === 'generating' && run.offer === null && !owesCompaction(run)) takeSteers(next);
 }
 
 /** How a run ends that is not complete. */

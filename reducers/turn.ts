@@ -1,21 +1,24 @@
-// What a generate brought: an answer, whose calls open a batch and which otherwise ends the run, or a failure.
+// What the model brought: an answer, whose calls open a batch and which otherwise ends the run, a summary, or a failure.
 import type { EventOfKind } from '../schemas/event.ts';
 import type { StopReason } from '../schemas/model-turn.ts';
 import type { RunState, Usage } from '../schemas/run.ts';
-import type { SessionState } from '../schemas/state.ts';
+import { invariant } from '../schemas/rejection.ts';
+import type { SessionState, TranscriptState } from '../schemas/state.ts';
 import { openBatch } from './batch.ts';
-import { type NextState, editRun, liveRun } from './next-state.ts';
+import { canCompact, noteTokens, replacePages } from './compaction.ts';
+import { type NextState, editRun, inOrder, liveRun } from './next-state.ts';
 import { guardRepeats } from './repeat-guard.ts';
 import { retryDelay } from './retry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
-import { COMPLETED, beginTurn, endRun, failure, isPaused, withoutRetry } from './run.ts';
+import { COMPLETED, beginTurn, endRun, failure, isPaused, takeSteers, withoutRetry } from './run.ts';
 import { append, assistantEntry, refusalEntries } from './transcript.ts';
 
 export function observeCalls(next: NextState, event: EventOfKind<'ToolCallsObserved'>, state: SessionState): void {
   if (!isEmptyAnswer(event)) append(next, [assistantEntry(event)]);
   const before = liveRun(state);
   const usage = event.usage === undefined ? before.usage : addUsage(before.usage, event.usage);
+  noteTokens(next, event.usage, before.config.context);
   if (event.calls.length === 0) {
     next.run = { ...withoutRetry(before), usage };
     endTurn(next, event);
@@ -65,9 +68,16 @@ function tokensExceeded(rules: RuleSet, { usage, config }: RunState): CodedText 
   return codedText(rules, 'tokens_exceeded', { max: limit });
 }
 
-/** A generate failed: it is owed again after a wait when the fault may be temporary; otherwise the run ends. */
+/**
+ * A generate failed: it is owed again after a wait when the fault may be temporary, and once after a compaction when the
+ * conversation is too long; otherwise the run ends.
+ */
 export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed'>): void {
   const run = liveRun(next);
+  if (event.code === 'context_length' && mayCompact(run, next.transcript)) {
+    beginTurn(next, event.at_ms, 'context_length');
+    return;
+  }
   const failures = (run.retry?.failures ?? 0) + 1;
   const wait = retryDelay(run.config.retry, failures, event);
   if (wait === null) endRun(next, failure(event), event.at_ms);
@@ -76,6 +86,47 @@ export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed
       draft.retry = { failures, not_before_ms: event.at_ms + wait };
     });
   }
+}
+
+const mayCompact = ({ config, compact, turn }: RunState, transcript: TranscriptState): boolean =>
+  (config.context ?? null) !== null &&
+  compact?.cause !== 'context_length' &&
+  turn < config.turns_max &&
+  canCompact(transcript, 'context_length');
+
+/** The summary replaces the pages, and the generate of the turn becomes owed. */
+export function compactContext(next: NextState, event: EventOfKind<'ContextCompacted'>): void {
+  const run = liveRun(next);
+  replacePages(next, event);
+  const usage = event.usage === undefined ? run.usage : addUsage(run.usage, event.usage);
+  goOn({ ...run, usage }, next, event.at_ms);
+}
+
+/**
+ * The conversation could not be compacted. When the fault may be temporary it is tried again after a wait. Otherwise the
+ * generate goes on without, and the run fails when the conversation is too long for that.
+ */
+export function failCompact(next: NextState, event: EventOfKind<'CompactFailed'>): void {
+  const run = liveRun(next);
+  const failures = (run.retry?.failures ?? 0) + 1;
+  const wait = retryDelay(run.config.retry, failures, event);
+  if (wait !== null) {
+    next.run = inOrder({ ...run, retry: { failures, not_before_ms: event.at_ms + wait } });
+  } else if (run.compact?.cause === 'context_length') {
+    endRun(next, failure(codedText(rulesOf(next), 'context_length', { code: event.code })), event.at_ms);
+  } else {
+    noteTokens(next, undefined, null);
+    goOn(run, next, event.at_ms);
+  }
+}
+
+/** Makes the generate owed after its compaction, with the steers that came meanwhile. */
+function goOn({ compact, ...run }: RunState, next: NextState, atMs: number): void {
+  invariant(compact !== undefined, 'a compaction was owed');
+  next.run = inOrder({ ...withoutRetry(run), compact: { ...compact, answered: true } });
+  const stop = tokensExceeded(rulesOf(next), next.run);
+  if (stop !== null) endRun(next, failure(stop), atMs);
+  else if (run.phase === 'generating') takeSteers(next);
 }
 
 // A turn without calls ends the run, unless steers arrived meanwhile or the model only paused. An answer that exceeded the

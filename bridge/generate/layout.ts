@@ -13,7 +13,7 @@ interface Turn {
 }
 
 /** The parts in a recorded text; null when it is no list of parts, or they do not fit the turn. */
-export function partsOf(recorded: string, turn: Turn): Parts | null {
+export function recordedParts(recorded: string, turn: Turn): Parts | null {
   let parts: unknown;
   try {
     parts = JSON.parse(recorded);

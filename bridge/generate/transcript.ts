@@ -12,7 +12,7 @@ import { parseJson } from '../../schemas/json.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { type TranscriptEntry, TranscriptPage, type TranscriptState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
-import { partsOf } from './layout.ts';
+import { recordedParts } from './layout.ts';
 import { type MessagePage, messagePageOf, pairPages } from './message-pages.ts';
 import type { Message, MessageCall } from '../providers/provider.ts';
 
@@ -140,7 +140,7 @@ function messageOf(entry: TranscriptEntry, { text, calls, parts: recorded }: Ent
   const { role, call_id = '', tool_name = '', is_error = false, layout } = entry;
   if (role === 'user') return { role, text };
   if (role === 'tool') return { role, call_id, name: tool_name, text, is_error };
-  const parts = recorded === null ? null : partsOf(recorded, { text, calls });
+  const parts = recorded === null ? null : recordedParts(recorded, { text, calls });
   if (layout === undefined || parts === null) return { role, text, calls };
   return { role, text, calls, layout: { api: layout.api, model: layout.model, parts } };
 }

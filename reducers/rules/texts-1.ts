@@ -72,6 +72,7 @@ export const TEXTS_1 = {
   terminal_result: 'The result of a call ended the run.',
   output_truncated:
     'The answer of the model was cut at its limit of output tokens. Set a higher output_tokens_max, or ask for less.',
+  context_length: 'The conversation is longer than the model takes, and it could not be compacted ({code}).',
   content_filtered: 'A filter of the provider withheld the answer of the model.',
   model_refused: 'The model refused to answer.',
   host_session_failed: 'The host session did not become ready: its status is {status}.',

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { GenerateReply, GenerateRequest, ReplyLayout } from '../../../bridge/providers/provider.ts';
-import { layoutWithout, partsOf } from '../../../bridge/generate/layout.ts';
+import { layoutWithout, recordedParts } from '../../../bridge/generate/layout.ts';
 import { renderTranscript } from '../../../bridge/generate/transcript.ts';
 import { createRedactor } from '../../../bridge/secrets/redactor.ts';
 import { LAYOUT_BYTES_MAX } from '../../../schemas/limits.ts';
@@ -49,10 +49,10 @@ describe('a recorded layout', () => {
     fc.assert(
       fc.property(turn, ({ parts, text, calls }) => {
         const recorded = JSON.stringify(parts);
-        expect(partsOf(recorded, { text, calls })).toEqual(parts);
-        expect(partsOf(recorded, { text: `${text}!`, calls })).toBeNull();
-        expect(partsOf(recorded, { text, calls: [...calls, call('more', 'read')] })).toBeNull();
-        if (calls.length > 0) expect(partsOf(recorded, { text, calls: calls.slice(1) })).toBeNull();
+        expect(recordedParts(recorded, { text, calls })).toEqual(parts);
+        expect(recordedParts(recorded, { text: `${text}!`, calls })).toBeNull();
+        expect(recordedParts(recorded, { text, calls: [...calls, call('more', 'read')] })).toBeNull();
+        if (calls.length > 0) expect(recordedParts(recorded, { text, calls: calls.slice(1) })).toBeNull();
       }),
     );
   });
@@ -68,8 +68,8 @@ describe('a recorded layout', () => {
     ['fields that are no object', '[{"text":2,"with":"[]"},{"call":0}]'],
     ['fields of an item', '[{"text":2},{"call":0},{"item":"{}","with":"{}"}]'],
   ])('that has %s is ignored', (_, recorded) => {
-    expect(partsOf(recorded, { text: 'ab', calls: [call('a', 'read')] })).toBeNull();
-    expect(partsOf('[{"text":2},{"call":0}]', { text: 'ab', calls: [call('a', 'read')] })).not.toBeNull();
+    expect(recordedParts(recorded, { text: 'ab', calls: [call('a', 'read')] })).toBeNull();
+    expect(recordedParts('[{"text":2},{"call":0}]', { text: 'ab', calls: [call('a', 'read')] })).not.toBeNull();
   });
 
   test('is part of the message, with the ids of the provider', async () => {
@@ -98,7 +98,7 @@ describe('the layout without secrets', () => {
         const redacted = redactor.text(text);
         const kept = layoutWithout(layoutOf(parts), { text, redacted }, redactor);
         if (kept === null) return;
-        expect(partsOf(JSON.stringify(kept.parts), { text: redacted, calls })).toEqual(kept.parts);
+        expect(recordedParts(JSON.stringify(kept.parts), { text: redacted, calls })).toEqual(kept.parts);
         expect(JSON.stringify(kept)).not.toContain(SECRET);
         if (redacted === text) expect(kept.parts).toEqual(parts);
       }),
