@@ -34,6 +34,8 @@ export type BridgeLogLine =
       readonly duration_ms: number;
       readonly usage?: Usage;
     })
+  /** The parts of a turn are not recorded; text and calls are. */
+  | (TurnIds & { readonly event: 'layout_dropped'; readonly why: string })
   | (TurnIds & {
       readonly event: 'generate_failed';
       readonly code: string;
@@ -81,7 +83,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** Well-formed text of at most `MESSAGE_CHARS_MAX` UTF-16 units. */
-export function clip(text: string): string {
+export function clip(text: string, max: number = MESSAGE_CHARS_MAX): string {
   const formed = text.toWellFormed();
-  return formed.length <= MESSAGE_CHARS_MAX ? formed : `${formed.slice(0, MESSAGE_CHARS_MAX - 2).toWellFormed()}…`;
+  return formed.length <= max ? formed : `${formed.slice(0, max - 2).toWellFormed()}…`;
 }

@@ -9,13 +9,14 @@ import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { admitConfirmation, admitCustomResult } from './answer-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
+import { admitCompacted, owesCompaction } from './compaction.ts';
 import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { findRulesFault } from './rules/known-rules.ts';
 import { resultsDigest } from './batch-results.ts';
-import { configFor, findConfigFault } from './run.ts';
+import { changedConfig, configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
 import { admitUndo, admitUndoSettled } from './undo.ts';
 
@@ -34,6 +35,8 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RunRequested: (state, event) => admitRun(state, event, ''),
   ToolCallsObserved: always,
   GenerateFailed: always,
+  ContextCompacted: admitCompacted,
+  CompactFailed: always,
   ToolCallStarted: admitStarted,
   ToolCallSettled: admitSettled,
   LeaseExpired: admitLeaseExpired,
@@ -44,7 +47,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
     admitProfile(state, profile_id) ?? admitTools({ ...state, tool_profile: profile_id }),
   ToolOverridesSet: admitOverrides,
   SessionConfigured: (state, event) =>
-    admitTools({ ...state, config: { ...state.config, ...event.config } }, (path) => configPath('/config', path)),
+    admitTools({ ...state, config: changedConfig(state.config, event.config) }, (path) => configPath('/config', path)),
   RunSteered: (state) =>
     (state.run?.steers.length ?? 0) < STEERS_MAX
       ? null
@@ -95,7 +98,7 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
   if ('turn' in event && event.turn !== run.turn) {
     return reject('wrong_turn', '/turn', `the run is at turn ${run.turn}, not ${event.turn}`);
   }
-  if (transitionsOf(phase, event.kind) !== null && !reportsUnowedGenerate(run, event)) return null;
+  if (transitionsOf(phase, event.kind) !== null && !reportsUnowed(run, event)) return null;
   const batch = state.active_tool_batch;
   if (batch === null) {
     if (isBatchKind(event)) return reject('batch_not_active', '/kind', 'no batch is open');
@@ -109,10 +112,17 @@ function admitPhase(state: SessionState, event: IngressEvent): Rejection | null 
 const isReportOnDetached = (state: SessionState, event: IngressEvent): boolean =>
   (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') && detachedCall(state, event) !== undefined;
 
-/** Whether an event reports a generate that is not owed: the run is paused between two turns, or waits before a retry. */
-const reportsUnowedGenerate = (run: RunState, event: IngressEvent): boolean =>
-  'turn' in event &&
-  ((run.phase === 'paused_generating' && run.offer === null) || (run.retry?.not_before_ms ?? null) !== null);
+/**
+ * Whether an event reports a generate or a compaction that is not owed: the other one is, the run is paused between two turns,
+ * or it waits before a retry.
+ */
+function reportsUnowed(run: RunState, event: IngressEvent): boolean {
+  if (!('turn' in event)) return false;
+  if ((run.retry?.not_before_ms ?? null) !== null) return true;
+  const isCompaction = event.kind === 'ContextCompacted' || event.kind === 'CompactFailed';
+  if (isCompaction !== owesCompaction(run)) return true;
+  return !isCompaction && run.phase === 'paused_generating' && run.offer === null;
+}
 
 const isBatchKind = (event: IngressEvent): boolean => 'batch_id' in event;
 

@@ -8,6 +8,7 @@ import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type {
   EffectiveToolSet,
+  ProviderProfile,
   ToolOverrides,
   ToolProfile,
   ToolReason,
@@ -27,7 +28,7 @@ export type EffectiveToolsInput = Pick<
   | 'config'
 > & {
   /** The live run's config, when there is a run. */
-  readonly run: { readonly config: Pick<SessionState['config'], 'provider' | 'tool_profile'> } | null;
+  readonly run: { readonly config: Pick<SessionState['config'], 'model' | 'provider' | 'tool_profile'> } | null;
 };
 
 /**
@@ -84,6 +85,7 @@ function leadToSameSet(a: EffectiveToolsInput, b: EffectiveToolsInput): boolean 
     a.tool_profiles === b.tool_profiles &&
     a.provider_profiles === b.provider_profiles &&
     providerOf(a) === providerOf(b) &&
+    (modelOf(a) === modelOf(b) || !a.provider_profiles.some(namesModel)) &&
     namedProfile(a) === namedProfile(b) &&
     a.tool_runtime_context.host_session_status === b.tool_runtime_context.host_session_status &&
     sameList(a.tool_runtime_context.capabilities, b.tool_runtime_context.capabilities) &&
@@ -99,6 +101,10 @@ const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a === b || (a.length === b.length && a.every((item, index) => item === b[index]));
 
 const providerOf = ({ run, config }: EffectiveToolsInput): string => (run?.config.provider ?? config.provider).trim();
+
+const modelOf = ({ run, config }: EffectiveToolsInput): string => (run?.config.model ?? config.model).trim();
+
+const namesModel = ({ model_contains }: ProviderProfile): boolean => model_contains !== undefined;
 
 /** The profile of the run, of the session's config, or the selected one; null when none is named. */
 const namedProfile = ({ run, config, tool_profile }: EffectiveToolsInput): ProfileId | null =>
@@ -152,20 +158,28 @@ const OTHER_OBSTACLES: ReadonlySet<ToolReason> = new Set<ToolReason>([
   'capability_missing',
 ]);
 
-/** Precedence: the profile of the run, of the session's config, the selected one, the provider's default. */
+/** Precedence: the profile of the run, of the session's config, the selected one, the default of provider and model. */
 function selectProfile(input: EffectiveToolsInput, provider: string): Either<ToolSetFault, ToolProfile> {
-  const lower = provider.toLowerCase();
-  const named =
-    namedProfile(input) ?? input.provider_profiles.find((entry) => lower.includes(entry.provider_contains))?.profile_id;
+  const named = namedProfile(input) ?? defaultProfile(input, provider)?.profile_id;
   if (named === undefined) {
-    return left(
-      fault('profile_unknown', '/provider', provider, `no default tool profile fits the provider "${provider}"`),
-    );
+    const model = input.provider_profiles.some(namesModel) ? ` and the model "${modelOf(input)}"` : '';
+    const message = `no default tool profile fits the provider "${provider}"${model}`;
+    return left(fault('profile_unknown', '/provider', provider, message));
   }
   const profile = Object.hasOwn(input.tool_profiles, named) ? input.tool_profiles[named] : undefined;
   return profile === undefined
     ? left(fault('profile_unknown', '/profile_id', named, `there is no tool profile "${named}"`))
     : right(profile);
+}
+
+/** The first entry that fits both the provider and the model. An entry that names no model fits every model. */
+export function defaultProfile(input: EffectiveToolsInput, provider = providerOf(input)): ProviderProfile | undefined {
+  const model = modelOf(input).toLowerCase();
+  const lower = provider.toLowerCase();
+  return input.provider_profiles.find(
+    ({ provider_contains, model_contains = '' }) =>
+      lower.includes(provider_contains) && model.includes(model_contains.toLowerCase()),
+  );
 }
 
 const fault = (code: ToolSetFault['rejection']['code'], path: string, name: string, message: string): ToolSetFault => ({

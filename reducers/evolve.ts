@@ -10,6 +10,7 @@ import type { SessionState } from '../schemas/state.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';
 import { type EffectiveToolsInput, computeEffectiveTools, waitsForHostSession } from './effective-tools.ts';
 import { answerCustomCall, confirmCall } from './answers.ts';
+import { owesCompaction } from './compaction.ts';
 import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
@@ -22,19 +23,19 @@ import {
   COMPLETED,
   beginEnding,
   beginTurn,
+  changedConfig,
   endRun,
   endedBy,
-  failGenerate,
   failure,
   finishEnding,
   interruptRun,
-  observeCalls,
   pauseRun,
   resumeRun,
   settleBatch,
   startFollowUp,
   startRun,
 } from './run.ts';
+import { compactContext, failCompact, failGenerate, observeCalls } from './turn.ts';
 import { requestUndo, settleUndo } from './undo.ts';
 
 /** The next state, frozen. The event must have been admitted; it is frozen and becomes part of the state. */
@@ -73,6 +74,8 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   RunRequested: (next, event) => startRun(next, event, event.cause ?? { kind: 'direct' }, event.at_ms),
   ToolCallsObserved: observeCalls,
   GenerateFailed: failGenerate,
+  ContextCompacted: compactContext,
+  CompactFailed: failCompact,
   ToolCallStarted: startCall,
   ToolCallSettled: (next, event, state) => {
     if (detachedCall(state, event) === undefined) settleCall(next, event);
@@ -98,7 +101,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     next.tool_overrides = { ...next.tool_overrides, [scope]: { disable, enable, force } };
   },
   SessionConfigured: (next, event) => {
-    next.config = { ...next.config, ...event.config };
+    next.config = changedConfig(next.config, event.config);
   },
   RunSteered: (next, event) => {
     const run = liveRun(next);
@@ -156,7 +159,8 @@ function derive(next: NextState, before: SessionState): void {
 /** Pins the tools of a new turn: its calls are judged by what the model was offered. */
 function pinOffer(next: NextState): void {
   const { run, effective_tools } = next;
-  if (run?.phase === 'generating' && run.offer === null) next.run = { ...run, offer: effective_tools };
+  if (run?.phase !== 'generating' || run.offer !== null || owesCompaction(run)) return;
+  next.run = { ...run, offer: effective_tools };
 }
 
 const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>

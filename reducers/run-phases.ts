@@ -44,6 +44,8 @@ export const RUN_TRANSITIONS = {
     ...endings,
     ToolCallsObserved: ['executing', ...END],
     GenerateFailed: ['generating', ...STOP],
+    ContextCompacted: ['generating', ...STOP],
+    CompactFailed: ['generating', ...STOP],
     RunPaused: ['paused_generating'],
   },
   executing: {
@@ -72,6 +74,8 @@ export const RUN_TRANSITIONS = {
     ...endings,
     ToolCallsObserved: ['paused_executing', 'paused_generating', ...END],
     GenerateFailed: ['paused_generating', ...STOP],
+    ContextCompacted: ['paused_generating', ...STOP],
+    CompactFailed: ['paused_generating', ...STOP],
     RunResumed: ['generating'],
   },
   paused_executing: {
@@ -114,6 +118,8 @@ const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
   RunRequested: true,
   ToolCallsObserved: true,
   GenerateFailed: true,
+  ContextCompacted: true,
+  CompactFailed: true,
   ToolCallStarted: true,
   ToolCallSettled: true,
   ToolBatchSettled: true,

@@ -5,28 +5,38 @@ import { brand } from '../schemas/ids.ts';
 import { type Content, isInline } from '../schemas/content.ts';
 import { CARD_TITLE_CHARS_MAX, RUN_HISTORY_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
-import type { FollowUp, RunCause, RunConfig, RunEnding, RunPhase, RunRecord, RunState, Usage } from '../schemas/run.ts';
+import type {
+  Compaction,
+  FollowUp,
+  RunCause,
+  RunConfig,
+  RunConfigPatch,
+  RunEnding,
+  RunPhase,
+  RunRecord,
+  RunState,
+} from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { cancelCalls, openBatch, terminalResult } from './batch.ts';
+import { owesCompaction, planCompaction } from './compaction.ts';
 import { detachCalls } from './detached.ts';
 import { type EffectiveToolsInput, findToolSetFault } from './effective-tools.ts';
-import { type NextState, editRun, liveRun, openBatchOf } from './next-state.ts';
-import { guardRepeats } from './repeat-guard.ts';
-import { retryDelay } from './retry.ts';
+import { type NextState, editRun, inOrder, liveRun, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';
-import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
-import { append, assistantEntry, refusalEntries, resultEntries, userEntry } from './transcript.ts';
+import { type CodedText, type RuleSet, codedText } from './rules/rule-set.ts';
+import { append, assistantEntry, resultEntries, userEntry } from './transcript.ts';
 
 /** The config of a run: the session's config with the overrides of the request. */
-export const configFor = (
-  state: Pick<SessionState, 'config'>,
-  request: Pick<FollowUp, 'run_overrides'>,
-): RunConfig => ({
-  ...state.config,
-  ...request.run_overrides,
-});
+export const configFor = (state: Pick<SessionState, 'config'>, request: Pick<FollowUp, 'run_overrides'>): RunConfig =>
+  changedConfig(state.config, request.run_overrides);
+
+/** The config with the fields of the patch; its optional fields in their place. */
+export function changedConfig(config: RunConfig, patch: RunConfigPatch | undefined): RunConfig {
+  const changed = { ...config, ...patch };
+  return Object.keys(changed).length === Object.keys(config).length ? changed : inOrder(changed);
+}
 
 /** A run must name a provider and a model; the path points into its config. */
 export function findConfigFault({ provider, model }: RunConfig): ConfigFault | null {
@@ -77,8 +87,11 @@ export function titleOf(input: Content): string | null {
   return null;
 }
 
-/** Makes the next generate owed, with the waiting steers. Ends the run instead when its turns are used up. */
-export function beginTurn(next: NextState, atMs: number): void {
+/**
+ * Makes the next generate owed, with the waiting steers, after a compaction if one is due. Ends the run instead when its
+ * turns are used up.
+ */
+export function beginTurn(next: NextState, atMs: number, cause: Compaction['cause'] = 'mark'): void {
   const { config, turn, phase } = liveRun(next);
   if (turn >= config.turns_max) {
     endRun(next, failure(codedText(rulesOf(next), 'turns_exceeded', { max: config.turns_max })), atMs);
@@ -91,16 +104,17 @@ export function beginTurn(next: NextState, atMs: number): void {
     phase: isPaused(phase) ? 'paused_generating' : 'generating',
     turn: turn + 1,
   };
+  planCompaction(next, cause);
 }
 
-function withoutRetry(run: RunState): RunState {
+export function withoutRetry(run: RunState): RunState {
   if (run.retry === undefined) return run;
   const { retry: _retry, ...rest } = run;
   return rest;
 }
 
 /** Moves the steers into the conversation, which the next generate sends. */
-function takeSteers(next: NextState): void {
+export function takeSteers(next: NextState): void {
   const run = liveRun(next);
   if (run.steers.length === 0) return;
   append(
@@ -108,70 +122,6 @@ function takeSteers(next: NextState): void {
     run.steers.map((steer) => userEntry(steer)),
   );
   next.run = { ...run, steers: [] };
-}
-
-export function observeCalls(next: NextState, event: EventOfKind<'ToolCallsObserved'>, state: SessionState): void {
-  append(next, [assistantEntry(event.content, event.calls)]);
-  const before = liveRun(state);
-  const usage = event.usage === undefined ? before.usage : addUsage(before.usage, event.usage);
-  if (event.calls.length === 0) {
-    next.run = { ...withoutRetry(before), usage };
-    endTurn(next, event);
-    return;
-  }
-  const rules = rulesOf(state);
-  const guard = guardRepeats(rules, event.calls, before.repeat, before.config.repeats_max);
-  const calls = before.calls + event.calls.length;
-  const run: RunState = { ...withoutRetry(before), calls, repeat: guard.repeat, usage };
-  const stop = guard.exhausted
-    ? codedText(rules, 'repeated_call.again', {})
-    : calls > run.config.calls_max
-      ? codedText(rules, 'calls_exceeded', { max: run.config.calls_max })
-      : tokensExceeded(rules, run);
-  if (stop !== null) {
-    next.run = run;
-    const message = ruleText(rules, 'not_run', { why: stop.message });
-    append(next, refusalEntries(event.calls, errorText(rules, { code: stop.code, message })));
-    endRun(next, failure(stop), event.at_ms);
-    return;
-  }
-  openBatch(next, state, { calls: event.calls, atMs: event.at_ms, refused: guard.refused });
-  next.run = { ...run, phase: isPaused(run.phase) ? 'paused_executing' : 'executing' };
-}
-
-/** Sums, limited to the safe integers, because a provider may report any number. */
-const addUsage = (a: Usage, b: Usage): Usage => ({
-  input_tokens: Math.min(a.input_tokens + b.input_tokens, Number.MAX_SAFE_INTEGER),
-  output_tokens: Math.min(a.output_tokens + b.output_tokens, Number.MAX_SAFE_INTEGER),
-});
-
-function tokensExceeded(rules: RuleSet, { usage, config }: RunState): CodedText | null {
-  const limit = config.tokens_max;
-  if (limit === null || usage.input_tokens + usage.output_tokens <= limit) return null;
-  return codedText(rules, 'tokens_exceeded', { max: limit });
-}
-
-/** A generate failed: it is owed again after a wait when the fault may be temporary; otherwise the run ends. */
-export function failGenerate(next: NextState, event: EventOfKind<'GenerateFailed'>): void {
-  const run = liveRun(next);
-  const failures = (run.retry?.failures ?? 0) + 1;
-  const wait = retryDelay(run.config.retry, failures, event);
-  if (wait === null) endRun(next, failure(event), event.at_ms);
-  else {
-    editRun(next, (draft) => {
-      draft.retry = { failures, not_before_ms: event.at_ms + wait };
-    });
-  }
-}
-
-// A turn without calls ends the run, unless steers arrived meanwhile. An answer that exceeded the token budget is still
-// accepted; only a further turn is refused.
-function endTurn(next: NextState, event: EventOfKind<'ToolCallsObserved'>): void {
-  const run = liveRun(next);
-  const stop = run.steers.length > 0 ? tokensExceeded(rulesOf(next), run) : null;
-  if (stop !== null) endRun(next, failure(stop), event.at_ms);
-  else if (run.steers.length > 0) beginTurn(next, event.at_ms);
-  else endRun(next, { ...COMPLETED, output: event.content ?? null }, event.at_ms);
 }
 
 /** Closes the batch: the results of its calls go to the model, in call order. */
@@ -189,7 +139,7 @@ export function settleBatch(next: NextState, event: EventOfKind<'ToolBatchSettle
 
 // A call that a person approved with changed arguments is a new call. The model reads it as one of the calls it made.
 function openAmended(next: NextState, state: SessionState, calls: readonly ToolCallObserved[], atMs: number): void {
-  append(next, [assistantEntry(undefined, calls)]);
+  append(next, [assistantEntry({ calls })]);
   editRun(next, (run) => {
     delete run.amended;
     run.calls += calls.length;
@@ -217,8 +167,8 @@ export function resumeRun(next: NextState): void {
   const run = liveRun(next);
   const phase = RESUMED[run.phase] ?? run.phase;
   next.run = { ...run, phase };
-  // The run was paused between two turns, so its generate becomes owed now.
-  if (phase === 'generating' && run.offer === null) takeSteers(next);
+  // The run was paused between two turns, so its generate becomes owed now, unless a compaction is owed before it.
+  if (phase === 'generating' && run.offer === null && !owesCompaction(run)) takeSteers(next);
 }
 
 /** How a run ends that is not complete. */
@@ -356,4 +306,4 @@ const RESUMED: Partial<Readonly<Record<RunPhase, RunPhase>>> = {
   paused_executing: 'executing',
 };
 
-const isPaused = (phase: RunPhase): boolean => phase.startsWith('paused_');
+export const isPaused = (phase: RunPhase): boolean => phase.startsWith('paused_');

@@ -4,27 +4,43 @@ import type { Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
 import { freezeJson } from '../schemas/json.ts';
+import type { Layout } from '../schemas/model-turn.ts';
 import { invariant } from '../schemas/rejection.ts';
-import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../schemas/state.ts';
+import type {
+  ActiveToolBatch,
+  SessionState,
+  TranscriptEntry,
+  TranscriptPage,
+  TranscriptState,
+} from '../schemas/state.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { callStateAt } from './batch-index.ts';
+import { earlySeal, withCompactedPage } from './compaction.ts';
 import type { NextState } from './next-state.ts';
 
 export function append(next: NextState, entries: readonly TranscriptEntry[]): void {
-  const { count, open, sealed } = next.transcript;
-  next.transcript = { count: count + entries.length, open: [...open, ...entries], sealed };
+  const { count, open } = next.transcript;
+  next.transcript = { ...next.transcript, count: count + entries.length, open: [...open, ...entries] };
 }
 
 // The fields of entries are in canonical order, so that a sealed page is encoded fast.
 export const userEntry = (content: Content): TranscriptEntry => ({ content, role: 'user' });
 
 /** The answer of the model. A call id that occurs twice is replaced, so that each result names one call. */
-export function assistantEntry(content: Content | undefined, calls: readonly ToolCallObserved[]): TranscriptEntry {
+export function assistantEntry({ calls, content, layout }: ModelTurn): TranscriptEntry {
   return freezeJson({
     ...(calls.length === 0 ? {} : { calls: withDistinctIds(calls) }),
     ...(content === undefined ? {} : { content }),
+    ...(layout === undefined ? {} : { layout }),
     role: 'assistant' as const,
   });
+}
+
+/** What the model said in one turn. */
+interface ModelTurn {
+  readonly calls: readonly ToolCallObserved[];
+  readonly content?: Content;
+  readonly layout?: Layout;
 }
 
 /** One result for every call of a batch, in call order, settled in any order (docs/design.md, law 5). */
@@ -70,19 +86,34 @@ export interface SealedPage {
 }
 
 /**
- * Seals the open page into a blob when it is full and no batch is open (a window never begins inside a batch). When there
- * are too many pages, the oldest leaves the window; its blob stays, linked from the page after it.
+ * Seals the open page into a blob when it is full and no batch is open (a window never begins inside a batch), or its
+ * beginning when the conversation is to be compacted. When there are too many pages, the oldest leaves the window; its blob
+ * stays, linked from the page after it.
  */
 export function sealTranscript(state: SessionState): {
   readonly state: SessionState;
   readonly sealed: SealedPage | null;
 } {
-  const { open, sealed } = state.transcript;
-  if (open.length < TRANSCRIPT_PAGE_ENTRIES || state.active_tool_batch !== null) return { state, sealed: null };
-  const page: TranscriptPage = { entries: open, prev: sealed.at(-1) ?? null };
-  const text = canonicalText(page);
-  const ref = digestText(text);
-  const window = [...sealed, ref].slice(-TRANSCRIPT_PAGES_MAX);
-  const transcript = { ...state.transcript, open: [], sealed: window };
-  return { state: freezeJson({ ...state, transcript }), sealed: { ref, text } };
+  const { open } = state.transcript;
+  if (state.active_tool_batch !== null) return { state, sealed: null };
+  const early = earlySeal(state);
+  const end = early ?? (open.length < TRANSCRIPT_PAGE_ENTRIES ? 0 : open.length);
+  if (early === null && end === 0) return { state, sealed: null };
+  const page = end === 0 ? null : sealedPage(state.transcript, end);
+  const transcript = page === null ? state.transcript : windowWith(state.transcript, page.ref, end);
+  const run = early === null || state.run === null ? state.run : withCompactedPage(state.run, transcript);
+  return { state: freezeJson({ ...state, run, transcript }), sealed: page };
 }
+
+/** The first entries of the open page as a page that is linked to the one before it. */
+function sealedPage({ open, sealed, summary }: TranscriptState, end: number): SealedPage {
+  const page: TranscriptPage = { entries: open.slice(0, end), prev: sealed.at(-1) ?? summary?.through ?? null };
+  const text = canonicalText(page);
+  return { ref: digestText(text), text };
+}
+
+const windowWith = (transcript: TranscriptState, ref: Digest, end: number): TranscriptState => ({
+  ...transcript,
+  open: transcript.open.slice(end),
+  sealed: [...transcript.sealed, ref].slice(-TRANSCRIPT_PAGES_MAX),
+});

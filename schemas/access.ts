@@ -53,6 +53,8 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
   RunRequested: OPERATORS,
   ToolCallsObserved: REPORTERS,
   GenerateFailed: REPORTERS,
+  ContextCompacted: REPORTERS,
+  CompactFailed: REPORTERS,
   ToolCallStarted: REPORTERS,
   ToolCallSettled: REPORTERS,
   ToolBatchSettled: REPORTERS,

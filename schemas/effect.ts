@@ -69,6 +69,21 @@ export const Effect = variants('Effect', 'kind', {
     modelFields,
   ),
   /**
+   * Ask the model for a summary of the conversation up to the sealed page `through`; `transcript` ends there. Answered with
+   * `ContextCompacted` or `CompactFailed`, with this run and turn. The generate of the turn is owed afterwards.
+   */
+  'llm.compact': tagged('llm.compact', {
+    ...common,
+    run_id: RunId,
+    turn: integer('turn', 1),
+    through: Digest,
+    provider: text('provider', { max: 64 }),
+    model: text('model', { max: 128 }),
+    instructions: nullable(Content),
+    output_tokens_max: nullable(integer('output_tokens_max', 1)),
+    transcript: TranscriptState,
+  }),
+  /**
    * Run one call of the plan, after every call of `after` has settled. If it is not `read_only`, `ToolCallStarted` must
    * be recorded first. Answered with `ToolCallSettled`, with this batch, call, plan and attempt.
    */

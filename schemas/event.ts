@@ -28,6 +28,14 @@ const envelope = {
   at_ms: TimeMs,
 } as const;
 
+const failedAttempt = {
+  /** The fault may be temporary: the model is asked again as the retry policy of the run allows. */
+  retryable: flag,
+  /** The shortest wait the provider asked for. */
+  retry_after_ms: integer('retry_after_ms', 0, RETRY_CAP_MS_MAX),
+  jitter_permille: integer('jitter_permille', 800, 1_200),
+} as const;
+
 /** Present exactly on an event that ends runs, of whatever kind: these runs, in the order in which they end. */
 const ending = { ends: list(RunEnd, RUN_HISTORY_MAX, 1) } as const;
 
@@ -44,16 +52,11 @@ const kinds = {
     { content: Content, usage: Usage, stop: Stop, layout: Layout },
   ],
   /** A generate that failed. */
-  GenerateFailed: [
-    { run_id: RunId, turn: integer('turn', 1), code, message },
-    {
-      /** The fault may be temporary: the generate is repeated as the retry policy of the run allows. */
-      retryable: flag,
-      /** The shortest wait the provider asked for. */
-      retry_after_ms: integer('retry_after_ms', 0, RETRY_CAP_MS_MAX),
-      jitter_permille: integer('jitter_permille', 800, 1_200),
-    },
-  ],
+  GenerateFailed: [{ run_id: RunId, turn: integer('turn', 1), code, message }, failedAttempt],
+  /** The sealed pages of the conversation up to `through` are replaced by this summary. */
+  ContextCompacted: [{ run_id: RunId, turn: integer('turn', 1), through: Digest, summary: Content }, { usage: Usage }],
+  /** The conversation could not be compacted. */
+  CompactFailed: [{ run_id: RunId, turn: integer('turn', 1), code, message }, failedAttempt],
   /** A call that is not read-only runs only after this event is recorded. */
   ToolCallStarted: [
     { batch_id: BatchId, call_id: CallId, plan_hash: Digest, attempt: integer('attempt', 1), owner: OwnerId },

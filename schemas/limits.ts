@@ -568,6 +568,14 @@ export const ENV_MAX = 128;
 export const ENV_BYTES_MAX = 65_536;
 /** Most sessions whose host session one bridge remembers. The one that was used least recently is forgotten first. */
 export const HOST_SESSIONS_MAX = 4_096;
+/** Fewest entries of an open page that is sealed early so that a conversation above its mark is compacted. */
+export const COMPACT_ENTRIES_MIN = 8;
+/** Longest text, arguments or result in a request for a summary, in UTF-16 units. Of a longer one, the middle is left out. */
+export const COMPACT_TEXT_CHARS = 8_192;
+/** Most requests for one summary. Each further one, when the model cannot take the last, has an eighth of the text. */
+export const COMPACT_REQUESTS_MAX = 3;
+/** Largest layout of a turn, as JSON, in bytes. A larger one is dropped and logged; text and calls stay. */
+export const LAYOUT_BYTES_MAX = 4 * 1_048_576;
 /** Most moved git directories that the result of a command names. */
 export const GIT_NOTES_MAX = 8;
 /** Most git directories of a workspace that a sandbox shows read-only. With more, no command runs in a sandbox. */

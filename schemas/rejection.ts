@@ -46,6 +46,7 @@ export const REJECTIONS = {
   run_not_active: 'No run is active. Request one; drop a report on a run that has ended.',
   wrong_run: 'Another run is active. Read the session, and drop a report on a run that has ended.',
   wrong_turn: 'The run is at another turn; the report is late or repeated. Drop it, and lease what is owed now.',
+  wrong_page: 'The compaction ends with another page; the report is late. Drop it, and lease what is owed now.',
   wrong_phase: 'The run is in a phase that does not allow this. Read the session and decide again.',
   provider_missing: 'The run names no provider. Set one in the config of the session or of the run.',
   model_missing: 'The run names no model. Set one in the config of the session or of the run.',

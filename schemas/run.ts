@@ -157,6 +157,17 @@ export const RunEnd = shape('RunEnd', {
 });
 export type RunEnd = TypeOf<typeof RunEnd>;
 
+/**
+ * The compaction before the generate of this turn: why, the page that it ends with, and how many entries it replaces. The
+ * page is named when the open page is sealed for it, in the same step.
+ */
+export const Compaction = shape(
+  'Compaction',
+  { cause: oneOf('cause', ['mark', 'context_length']), answered: flag },
+  { through: Digest, count: integer('count', 1) },
+);
+export type Compaction = TypeOf<typeof Compaction>;
+
 const counters = {
   /** 1-based number of the generate that is owed or was last settled. */
   turn: integer('turn', 0),
@@ -190,6 +201,8 @@ export const RunState = shape(
   {
     /** The input of an interrupt: the run continues with it when its running calls have settled. */
     redirect: Content,
+    /** Absent when the turn needs none; kept after its answer, so that there is one in a turn. */
+    compact: Compaction,
     /** Calls to make after the open batch: a person approved them with changed arguments. */
     amended: list(ToolCallObserved, AMENDED_MAX),
     /** How many generates of this turn failed; the next one is not owed before `not_before_ms`. */

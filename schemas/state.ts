@@ -120,13 +120,29 @@ export const TranscriptPage = shape('TranscriptPage', {
 });
 export type TranscriptPage = TypeOf<typeof TranscriptPage>;
 
-/** The window of the conversation: the digests of sealed pages, the newest last, and the open page. */
-export const TranscriptState = shape('TranscriptState', {
-  /** All entries so far, including those that left the window. */
-  count: integer('count', 0),
-  sealed: list(Digest, TRANSCRIPT_PAGES_MAX),
-  open: list(TranscriptEntry, 2 * CALLS_PER_BATCH_MAX),
+/** What stands for the first `count` entries of the conversation, which end with the sealed page `through`. */
+export const ContextSummary = shape('ContextSummary', {
+  content: Content,
+  count: integer('count', 1),
+  through: Digest,
 });
+export type ContextSummary = TypeOf<typeof ContextSummary>;
+
+/** The window of the conversation: a summary of what was compacted, the digests of sealed pages, the newest last, and the open page. */
+export const TranscriptState = shape(
+  'TranscriptState',
+  {
+    /** All entries so far, including those that left the window. */
+    count: integer('count', 0),
+    sealed: list(Digest, TRANSCRIPT_PAGES_MAX),
+    open: list(TranscriptEntry, 2 * CALLS_PER_BATCH_MAX),
+  },
+  {
+    summary: ContextSummary,
+    /** The tokens of the last generate, in a run whose config has a `context`; absent when they are not known. */
+    used: integer('used', 0),
+  },
+);
 export type TranscriptState = TypeOf<typeof TranscriptState>;
 
 /** A call that an interrupt left running. */

@@ -10,7 +10,10 @@ import { WorkspaceName } from './undo.ts';
 export const ToolProfile = shape('ToolProfile', { profile_id: ProfileId, tool_ids: list(ToolId, TOOLS_MAX) });
 export type ToolProfile = TypeOf<typeof ToolProfile>;
 
-/** The profile for providers whose name contains `provider_contains` (lower case). The first match wins. */
+/**
+ * The profile for providers whose name contains `provider_contains` (lower case) and models whose name contains
+ * `model_contains`; when absent, for all models. Case does not count. The first entry that matches wins.
+ */
 export const ProviderProfile = shape(
   'ProviderProfile',
   { provider_contains: text('provider_contains', { max: 64 }), profile_id: ProfileId },

@@ -118,6 +118,7 @@ export type HeldLease = TypeOf<typeof HeldLease>;
 
 const effectKind = oneOf('effect kind', [
   'llm.generate',
+  'llm.compact',
   'tool.call',
   'tool.cancel',
   'batch.settle',

@@ -17,7 +17,9 @@ export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wante
   const undoes = executors.restore === null ? [] : (['call.undo'] as const);
   return {
     kinds:
-      undoOnly === true ? undoes : ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes],
+      undoOnly === true
+        ? undoes
+        : ['llm.generate', 'llm.compact', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes],
     tools: executors.tools,
     max,
     ...(executors.workspace === null ? {} : { workspace: executors.workspace }),

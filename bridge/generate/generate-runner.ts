@@ -4,7 +4,8 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BlobReader } from '../engine-link/blob-reader.ts';
 import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
-import { RETRY_CAP_MS_MAX } from '../../schemas/limits.ts';
+import { LAYOUT_BYTES_MAX, MESSAGE_CHARS_MAX, RETRY_CAP_MS_MAX } from '../../schemas/limits.ts';
+import type { Layout } from '../../schemas/model-turn.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
@@ -17,13 +18,16 @@ import type { Outbox } from '../engine-link/outbox.ts';
 import {
   type GenerateReply,
   type GenerateRequest,
+  type Message,
   PROVIDER_ERROR_CODES,
   type Provider,
   ProviderError,
+  type ProviderErrorCode,
 } from '../providers/provider.ts';
 import { replyFault } from '../providers/reply-fault.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
+import { layoutWithout } from './layout.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
@@ -84,6 +88,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is invalid: ${fault}`);
     const reply = replyWithout(received, redactor);
     const content = reply.content?.toWellFormed() ?? '';
+    const layout = await layoutOf(effect, reply);
     return {
       kind: 'ToolCallsObserved',
       event_id: eventIdOf(effect.effect_id, 'observed'),
@@ -92,7 +97,23 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
       calls: toObservedCalls(turn, reply.calls),
       ...(content === '' ? {} : { content: await contentOf(content, putBlob) }),
       ...(reply.usage === undefined ? {} : { usage: reply.usage }),
+      ...(reply.stop === undefined ? {} : { stop: reply.stop }),
+      ...(layout === null ? {} : { layout }),
     };
+  }
+
+  /** The layout to record; null when there is none, or it is larger than is kept. */
+  async function layoutOf(effect: Generate, { layout }: GenerateReply): Promise<Layout | null> {
+    if (layout === undefined) return null;
+    const parts = JSON.stringify(layout.parts);
+    const bytes = Buffer.byteLength(parts);
+    if (bytes <= LAYOUT_BYTES_MAX) {
+      return { api: layout.api, model: layout.model, parts: await contentOf(parts, putBlob) };
+    }
+    const { session_id, run_id, turn } = effect;
+    const why = `its parts have ${bytes} bytes; the maximum is ${LAYOUT_BYTES_MAX}`;
+    log({ event: 'layout_dropped', session_id, run_id, turn, why });
+    return null;
   }
 
   /** Null when nothing more is to be reported: the answer is recorded, or the run no longer expects it. */
@@ -127,6 +148,7 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
     throw new ProviderError('provider_terminal', `cannot read the conversation: ${messages.left.message}`);
   }
   const { session_id, run_id, turn, model, output_tokens_max, tools } = effect;
+  const { tool_choice, parallel_calls, reasoning, temperature } = effect;
   return {
     session_id,
     run_id,
@@ -137,6 +159,10 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
     tools,
     instructions: effect.instructions === null ? null : await textOf(effect.instructions, readBlob),
     messages: messages.right,
+    ...(tool_choice === undefined ? {} : { tool_choice }),
+    ...(parallel_calls === undefined ? {} : { parallel_calls }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(temperature === undefined ? {} : { temperature }),
   };
 }
 
@@ -144,14 +170,29 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
 const withoutSecrets = (request: GenerateRequest, redactor: Redactor): GenerateRequest => ({
   ...request,
   instructions: request.instructions === null ? null : redactor.text(request.instructions),
-  messages: redactor.value(request.messages),
+  messages: request.messages.map((message) => messageWithout(message, redactor)),
 });
 
-const replyWithout = ({ content, calls, ...reply }: GenerateReply, redactor: Redactor): GenerateReply => ({
-  ...reply,
-  ...(content === undefined ? {} : { content: redactor.text(content) }),
-  calls: redactor.value(calls),
-});
+function messageWithout(message: Message, redactor: Redactor): Message {
+  const said = redactor.value(message);
+  if (said === message || message.role !== 'assistant' || message.layout === undefined) return said;
+  const { layout, ...rest } = message;
+  const { text } = said;
+  const kept = layoutWithout(layout, { text: message.text, redacted: text }, redactor);
+  return { ...redactor.value(rest), ...(kept === null ? {} : { layout: kept }) };
+}
+
+function replyWithout({ content, calls, layout, ...reply }: GenerateReply, redactor: Redactor): GenerateReply {
+  const text = content ?? '';
+  const redacted = redactor.text(text);
+  const kept = layout && layoutWithout(layout, { text, redacted }, redactor);
+  return {
+    ...redactor.value(reply),
+    ...(content === undefined ? {} : { content: redacted }),
+    calls: redactor.value(calls),
+    ...(kept === undefined || kept === null ? {} : { layout: { ...kept, model: redactor.text(kept.model) } }),
+  };
+}
 
 /** Refusals that the content of the reply causes. */
 const INVALID_REPLY: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
@@ -162,7 +203,22 @@ function failureOf(error: unknown, redactor: Redactor): Failure {
   if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };
   const { code, retryAfterMs } = error;
   if (!PROVIDER_ERROR_CODES.includes(code)) return { code: 'provider_terminal', message };
-  if (code !== 'provider_retryable') return { code, message };
+  if (code !== 'provider_retryable') return { code, message: withAdvice(code, message) };
   const retry_after_ms = Math.min(RETRY_CAP_MS_MAX, Math.ceil(retryAfterMs ?? Number.NaN));
   return { code, message, retryable: true, ...(retry_after_ms >= 0 ? { retry_after_ms } : {}) };
+}
+
+/** What a person can do about a failure that is not retried. */
+const ADVICE: Partial<Readonly<Record<ProviderErrorCode, string>>> = {
+  provider_auth: 'Give the bridge a key that this server accepts.',
+  provider_quota: 'Add credit or raise the limit at the provider, or use another key.',
+  context_length: 'Set a context mark in the config, so that the conversation is compacted, or start a new session.',
+  invalid_request: 'Correct the model name or the settings of the run; the same request would be refused again.',
+};
+
+function withAdvice(code: ProviderErrorCode, message: string): string {
+  const advice = ADVICE[code];
+  if (advice === undefined) return message;
+  const said = clip(message, MESSAGE_CHARS_MAX - advice.length - 2);
+  return `${said}${/[.!?…]$/.test(said) ? '' : '.'} ${advice}`;
 }

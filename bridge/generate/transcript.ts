@@ -7,11 +7,12 @@ import { canonicalText } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, LAYOUT_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../schemas/limits.ts';
 import { parseJson } from '../../schemas/json.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { type TranscriptEntry, TranscriptPage, type TranscriptState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { recordedParts } from './layout.ts';
 import { type MessagePage, messagePageOf, pairPages } from './message-pages.ts';
 import type { Message, MessageCall } from '../providers/provider.ts';
 
@@ -88,8 +89,9 @@ async function renderPage(
 }
 
 /** The entry holds all its text itself. */
-const isWhole = ({ content, calls = [] }: TranscriptEntry): boolean =>
+const isWhole = ({ content, calls = [], layout }: TranscriptEntry): boolean =>
   (content === undefined || isInline(content)) &&
+  (layout === undefined || isInline(layout.parts)) &&
   calls.every(({ arguments_ref }) => arguments_ref === undefined || isInline(arguments_ref));
 
 async function renderEntries(entries: readonly TranscriptEntry[], readBlob: ReadBlob): Promise<readonly Message[]> {
@@ -110,24 +112,37 @@ async function renderEntries(entries: readonly TranscriptEntry[], readBlob: Read
 const renderedEntries = new WeakMap<TranscriptEntry, Message>();
 
 function renderWhole(entry: TranscriptEntry): Message {
-  const { role, content } = entry;
+  const { role, content, calls = [], layout } = entry;
   const text = content === undefined || !isInline(content) ? '' : content.text;
-  const message = messageOf(entry, text, role === 'assistant' ? (entry.calls ?? []).map(wholeCall) : []);
+  const parts = layout !== undefined && isInline(layout.parts) ? layout.parts.text : null;
+  const message = messageOf(entry, { text, parts, calls: role === 'assistant' ? calls.map(wholeCall) : [] });
   if (Object.isFrozen(entry)) renderedEntries.set(entry, message);
   return message;
 }
 
 async function fetchEntry(entry: TranscriptEntry, readBlob: ReadBlob): Promise<Message> {
-  const { role, content, calls = [] } = entry;
+  const { role, content, calls = [], layout } = entry;
   const bytesMax = role === 'tool' ? OUTPUT_BYTES_MAX : BLOB_BYTES_MAX;
   const text = content === undefined ? '' : await textOf(content, readBlob, bytesMax);
-  return messageOf(entry, text, await Promise.all(calls.map((call) => fetchCall(call, readBlob))));
+  const parts = layout === undefined ? null : await textOf(layout.parts, readBlob, LAYOUT_BYTES_MAX);
+  return messageOf(entry, { text, parts, calls: await Promise.all(calls.map((call) => fetchCall(call, readBlob))) });
 }
 
-function messageOf(entry: TranscriptEntry, text: string, calls: readonly MessageCall[]): Message {
-  const { role, call_id = '', tool_name = '', is_error = false } = entry;
+/** The texts of an entry. */
+interface EntryTexts {
+  readonly text: string;
+  readonly calls: readonly MessageCall[];
+  /** The parts of its layout, as JSON; null without one. */
+  readonly parts: string | null;
+}
+
+function messageOf(entry: TranscriptEntry, { text, calls, parts: recorded }: EntryTexts): Message {
+  const { role, call_id = '', tool_name = '', is_error = false, layout } = entry;
   if (role === 'user') return { role, text };
-  return role === 'assistant' ? { role, text, calls } : { role, call_id, name: tool_name, text, is_error };
+  if (role === 'tool') return { role, call_id, name: tool_name, text, is_error };
+  const parts = recorded === null ? null : recordedParts(recorded, { text, calls });
+  if (layout === undefined || parts === null) return { role, text, calls };
+  return { role, text, calls, layout: { api: layout.api, model: layout.model, parts } };
 }
 
 function wholeCall(call: ToolCallObserved): MessageCall {
@@ -142,8 +157,12 @@ async function fetchCall(call: ToolCallObserved, readBlob: ReadBlob): Promise<Me
   return callOf(call, written);
 }
 
-const callOf = ({ call_id, tool_name, arguments: value }: ToolCallObserved, written?: string): MessageCall => ({
+const callOf = (
+  { call_id, tool_name, arguments: value, provider_call_id }: ToolCallObserved,
+  written?: string,
+): MessageCall => ({
   id: call_id,
+  ...(provider_call_id === undefined ? {} : { provider_id: provider_call_id }),
   name: tool_name,
   arguments: written ?? canonicalText(value ?? {}),
 });

@@ -70,6 +70,11 @@ export const TEXTS_1 = {
   time_exceeded: 'The run reached its time limit of {max} ms.',
   'repeated_call.again': 'The model repeated a call that had been refused as a repetition.',
   terminal_result: 'The result of a call ended the run.',
+  output_truncated:
+    'The answer of the model was cut at its limit of output tokens. Set a higher output_tokens_max, or ask for less.',
+  context_length: 'The conversation is longer than the model takes, and it could not be compacted ({code}).',
+  content_filtered: 'A filter of the provider withheld the answer of the model.',
+  model_refused: 'The model refused to answer.',
   host_session_failed: 'The host session did not become ready: its status is {status}.',
   provider_missing: 'The follow-up run did not start: it names no provider.',
   model_missing: 'The follow-up run did not start: it names no model.',

@@ -56,6 +56,11 @@ export function addRuns(program: Program): void {
     .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
     .option('--recording <file>', 'read the model’s turns from this recording instead')
     .option('--turns-max <n>', 'end the run after this many turns')
+    .option('--tool-choice <choice>', 'auto, none, required, or the name of a tool that the model must call')
+    .option('--no-parallel-calls', 'ask the model for one call at a time')
+    .option('--reasoning <effort>', 'how much the model may think: none, minimal, low, medium, high or max')
+    .option('--temperature <t>', 'the temperature, from 0 to 2')
+    .option('--context-mark <tokens>', 'compact the conversation when a turn has used more than this many tokens')
     .option('--policy <preset>', 'which calls ask a person, in a new session (see refold policy)')
     .option('--yes', 'allow every call that asks; this is recorded')
     .addOption(sandboxOption());

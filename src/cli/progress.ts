@@ -39,6 +39,12 @@ const LINES: LinesByKind = {
     const then = again === null ? '' : pc.dim(`; retrying in ${again - event.at_ms} ms`);
     return [pc.red(`  ! the model request failed: ${event.code}: ${visible(event.message)}`) + then];
   },
+  ContextCompacted: ({ after }, { summary }) => [
+    pc.dim(`  the first ${after.transcript.summary?.count ?? 0} messages are now a summary: ${textOf(summary)}`),
+  ],
+  CompactFailed: (_, { code, message }) => [
+    pc.yellow(`  ! the conversation was not compacted: ${code}: ${visible(message)}`),
+  ],
   ToolCallStarted: ({ before }, event) => {
     const { call, group } = callOf(before.active_tool_batch, event.call_id);
     return [`  ${pc.blue('▸')} ${pc.dim(`g${group + 1}`)} ${describeCall(call)} ${pc.dim('started')}`];

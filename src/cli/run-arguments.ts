@@ -8,6 +8,7 @@ import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets
 import type { BridgeCommand } from './commands/bridge.ts';
 import type { RunCommand } from './commands/run.ts';
 import { sessionArgument } from './command.ts';
+import { modelSettings } from './model-settings.ts';
 import { CommandFailure } from './output.ts';
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -36,6 +37,7 @@ export async function runArguments(options: Options): Promise<Omit<RunCommand, '
     instructions: { text: INSTRUCTIONS },
     host_session_open: !recorded,
     ...(turns === undefined ? {} : { turns_max: Number(turns) }),
+    ...modelSettings(options),
   };
   const { session, model } = options;
   return {

@@ -2,12 +2,14 @@
 // the same, and after a crash they are computed again.
 import { callStateAt, callStateOf, plannedOf, positionOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
+import { compactedPart, owesCompaction } from '../../reducers/compaction.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
+import { invariant } from '../../schemas/rejection.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
-import type { RunState } from '../../schemas/run.ts';
+import { type RunConfig, type RunState, modelFields } from '../../schemas/run.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 
@@ -27,16 +29,37 @@ function runEffects(state: SessionState, run: RunState): readonly Effect[] {
   if (run.phase === 'opening') {
     return [{ kind: 'host_session.open', effect_id: brand(`${run.run_id}/open`), session_id, run_id: run.run_id }];
   }
-  // After a temporary failure the generate is owed again when its time is reached.
+  // After a temporary failure the model is asked again when its time is reached.
   const waits = (run.retry?.not_before_ms ?? null) !== null;
-  return run.phase === 'generating' && !waits ? [generate(state, run)] : [];
+  if (run.phase !== 'generating' || waits) return [];
+  return [owesCompaction(run) ? compact(state, run) : generate(state, run)];
+}
+
+const retryOf = ({ retry }: RunState): string => (retry === undefined ? '' : `/retry-${retry.failures}`);
+
+function compact(state: SessionState, run: RunState): EffectOfKind<'llm.compact'> {
+  const { config, turn, run_id, compact: asked } = run;
+  invariant(asked?.through !== undefined, 'a compaction that is owed ends with a sealed page');
+  return {
+    kind: 'llm.compact',
+    effect_id: brand(`${run_id}/turn-${turn}/compact${retryOf(run)}`),
+    session_id: state.session_id,
+    run_id,
+    turn,
+    through: asked.through,
+    provider: config.provider,
+    model: config.model,
+    instructions: config.instructions,
+    output_tokens_max: config.output_tokens_max,
+    transcript: compactedPart(state, asked),
+  };
 }
 
 function generate(state: SessionState, run: RunState): EffectOfKind<'llm.generate'> {
   const { config, turn, run_id } = run;
   return {
     kind: 'llm.generate',
-    effect_id: brand(`${run_id}/turn-${turn}${run.retry === undefined ? '' : `/retry-${run.retry.failures}`}`),
+    effect_id: brand(`${run_id}/turn-${turn}${retryOf(run)}`),
     session_id: state.session_id,
     run_id,
     turn,
@@ -47,8 +70,19 @@ function generate(state: SessionState, run: RunState): EffectOfKind<'llm.generat
     tools: run.offer === null ? [] : offeredTools(run.offer.ordered_tools),
     transcript: state.transcript,
     tool_concurrency_max: config.tool_concurrency_max,
+    ...modelSettings(config),
   };
 }
+
+/** What the config says to the model, without the fields that are absent or null. */
+function modelSettings(config: RunConfig): Partial<Pick<EffectOfKind<'llm.generate'>, ModelField>> {
+  const given = MODEL_FIELDS.filter((field) => (config[field] ?? null) !== null);
+  return given.length === 0 ? NO_SETTINGS : Object.fromEntries(given.map((field) => [field, config[field]]));
+}
+
+type ModelField = keyof typeof modelFields;
+const MODEL_FIELDS = Object.keys(modelFields) as readonly ModelField[];
+const NO_SETTINGS = {} as const;
 
 type Offered = NonNullable<RunState['offer']>['ordered_tools'];
 

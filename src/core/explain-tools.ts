@@ -1,4 +1,5 @@
 // Why tools are or are not in the effective set, as codes and as text, and since when (docs/design.md, "Effective tools").
+import { defaultProfile } from '../../reducers/effective-tools.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolReason, ToolVerdict } from '../../schemas/tool-set.ts';
 import type { FoldedEvent } from './folded-event.ts';
@@ -55,7 +56,8 @@ const isSame = (a: ToolVerdict | undefined, b: ToolVerdict): boolean =>
   a !== undefined && a.effective === b.effective && a.reasons.join() === b.reasons.join();
 
 /** The profile in use, and what chose it: the run, the session's config, an event, or the provider's default. */
-export function describeProfile({ run, config, tool_profile, effective_tools }: SessionState): string {
+export function describeProfile(state: SessionState): string {
+  const { run, config, tool_profile, effective_tools } = state;
   const { profile_id, provider } = effective_tools;
   const chosen =
     run !== null && run.config.tool_profile !== null
@@ -64,8 +66,13 @@ export function describeProfile({ run, config, tool_profile, effective_tools }: 
         ? 'the session’s config names it'
         : tool_profile !== null
           ? 'an event selected it'
-          : `the default for the provider "${provider}"`;
+          : `the default for the provider "${provider}"${modelInDefault(state)}`;
   return `${profile_id} (${chosen})`;
+}
+
+function modelInDefault(state: SessionState): string {
+  if (defaultProfile(state)?.model_contains === undefined) return '';
+  return ` and the model "${state.run?.config.model ?? state.config.model}"`;
 }
 
 const FOR: ReadonlySet<ToolReason> = new Set<ToolReason>([

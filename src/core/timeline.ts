@@ -3,6 +3,7 @@
 // began `duration_ms` before its report.
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
+import { owesCompaction } from '../../reducers/compaction.ts';
 import type { RunId } from '../../schemas/ids.ts';
 import { CALL_PAGE_SIZE } from '../../schemas/limits.ts';
 import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
@@ -83,7 +84,8 @@ interface OpenCall {
   readonly spans: { what: CallSpan['what']; from_ms: number; to_ms: number | null }[];
 }
 
-const isAsked = ({ run }: SessionState): boolean => run?.phase === 'generating' || run?.phase === 'paused_generating';
+const isAsked = ({ run }: SessionState): boolean =>
+  (run?.phase === 'generating' || run?.phase === 'paused_generating') && !owesCompaction(run);
 
 const isSameTurn = ({ run: a }: SessionState, { run: b }: SessionState): boolean =>
   a?.run_id === b?.run_id && a?.turn === b?.turn;

@@ -136,11 +136,12 @@ async function keepInSnapshots(journal: Journal, id: SessionId, candidates: Set<
 
 const NO_VERSIONS = [] as const;
 
-/** Keeps all sealed pages, from the last to the first: each names the one before it. */
+/** Keeps all sealed pages, also those that a summary stands for, from the last to the first: each names the one before it. */
 async function keepPages(blobs: Blobs, state: SessionState, candidates: Set<Digest>): Promise<Rejection | null> {
   for (const ref of state.transcript.sealed) candidates.delete(ref);
   const seen = new Set<Digest>();
-  for (let next = state.transcript.sealed.at(-1) ?? null; next !== null && !seen.has(next);) {
+  const { sealed, summary } = state.transcript;
+  for (let next = sealed.at(-1) ?? summary?.through ?? null; next !== null && !seen.has(next);) {
     const ref: Digest = next;
     seen.add(ref);
     candidates.delete(ref);

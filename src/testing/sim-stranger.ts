@@ -63,6 +63,13 @@ function reportsOn(effect: Effect): readonly Ingress[] {
       { kind: 'GenerateFailed', run_id, turn, code: 'strange', message: 'not asked' },
     ];
   }
+  if (effect.kind === 'llm.compact') {
+    const { run_id, turn, through } = effect;
+    return [
+      { kind: 'ContextCompacted', run_id, turn, through, summary: { text: 'not asked' } },
+      { kind: 'CompactFailed', run_id, turn, code: 'strange', message: 'not asked' },
+    ];
+  }
   if (effect.kind === 'tool.call') {
     const { batch_id, call_id, attempt, plan_hash } = effect;
     const key = { batch_id, call_id, attempt };

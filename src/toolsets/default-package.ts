@@ -39,6 +39,9 @@ const make = (): ToolPackage => ({
     profile('gemini', 'host.fs.edit_file'),
   ],
   provider_profiles: [
+    // A model gets its own tools behind any host.
+    { provider_contains: '', model_contains: 'claude', profile_id: brand<'ProfileId'>('anthropic') },
+    { provider_contains: '', model_contains: 'gemini', profile_id: brand<'ProfileId'>('gemini') },
     { provider_contains: 'anthropic', profile_id: brand<'ProfileId'>('anthropic') },
     { provider_contains: 'claude', profile_id: brand<'ProfileId'>('anthropic') },
     { provider_contains: 'gemini', profile_id: brand<'ProfileId'>('gemini') },

@@ -92,7 +92,7 @@ describe('4. parallel planning', () => {
 
 describe('5. provider profiles', () => {
   const profileOf = (provider: string) => {
-    const input = { ...real().hostReady().state, run: { config: { provider, tool_profile: null } } };
+    const input = { ...real().hostReady().state, run: { config: { provider, model: 'm', tool_profile: null } } };
     const tools = mustBe(computeEffectiveTools(input));
     return {
       profile: tools.profile_id,

@@ -1,7 +1,8 @@
 // Effective tools: precedence, overrides, availability, order, reasons (AOS P7, "Effective Tool Computation").
 import { describe, expect, test } from 'vitest';
-import { type ToolVerdict, toolRef } from '../../schemas/index.ts';
+import { type ToolVerdict, brand, toolRef } from '../../schemas/index.ts';
 import { explain } from '../../src/core/index.ts';
+import { describeProfile } from '../../src/core/explain-tools.ts';
 import { type Session, session } from '../support/session.ts';
 import { FREE, HOSTED, READ, SPARE, WRITE, profileOf, testPackage, tool } from '../support/tools.ts';
 
@@ -26,6 +27,28 @@ describe('profile precedence', () => {
 
   test('without another choice the provider decides', () => {
     expect(profileNow(profiled)).toBe('all');
+  });
+
+  test('the first default wins whose provider and model both match, whatever their case', () => {
+    const modelled = session({
+      tool_package: {
+        ...testPackage(),
+        profiles: [...testPackage().profiles, profileOf('theirs', [READ]), profileOf('late', [WRITE])],
+        provider_profiles: [
+          { provider_contains: 'host', model_contains: 'claude', profile_id: brand('theirs') },
+          { provider_contains: '', model_contains: 'claude', profile_id: brand('late') },
+          { provider_contains: '', profile_id: brand('all') },
+        ],
+      },
+    });
+    const chosen = (provider: string, model: string): string => profileNow(modelled.runRequested({ provider, model }));
+    expect(chosen('My-Host', 'vendor/Claude-9')).toBe('theirs');
+    expect(chosen('my-host', 'other')).toBe('all');
+    expect(chosen('elsewhere', 'claude-9')).toBe('late');
+    const run = modelled.runRequested({ provider: 'my-host', model: 'claude-9' });
+    expect(profileNow(run.answered('done'))).toBe('all');
+    expect(describeProfile(run.state)).toContain('the model "claude-9"');
+    expect(profileNow(modelled.takes('SessionConfigured', { config: { model: 'claude' } }))).toBe('late');
   });
 
   test('the selected profile wins over the provider', () => {

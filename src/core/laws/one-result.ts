@@ -76,12 +76,12 @@ function checkRefusedTurn(judged: LawCase): readonly LawBreach[] {
   return disorder === null ? [] : [broken(judged, { against: position, message: disorder.message })];
 }
 
-/** The entries that an event adds to the conversation. A page that it seals has left the state. */
+/** The entries that an event adds to the conversation. A page that it seals has left the state; the rest stays open. */
 function appendedBy({ before, after, sealed }: FoldedEvent): readonly TranscriptEntry[] {
   const known = before.transcript.open.length;
   if (sealed === null) return after.transcript.open.slice(known);
   const { entries } = JSON.parse(sealed.text) as { readonly entries: readonly TranscriptEntry[] };
-  return entries.slice(known);
+  return [...entries, ...after.transcript.open].slice(known);
 }
 
 interface Disorder {

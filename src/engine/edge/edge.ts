@@ -86,7 +86,7 @@ async function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): 
     const { output_verdict: _verdict, ...answer } = ingress;
     return right({ ...answer, ...(await outputVerdict(ports, state, ingress)) });
   }
-  if (ingress.kind === 'GenerateFailed') {
+  if (ingress.kind === 'GenerateFailed' || ingress.kind === 'CompactFailed') {
     const { jitter_permille: _jitter, ...report } = ingress;
     return right({ ...report, ...jitter(ports, ingress) });
   }

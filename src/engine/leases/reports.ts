@@ -9,11 +9,12 @@ export interface ReportOn {
   readonly answers: boolean;
 }
 
-/** Null when the event is no report. `retries`: how often the generate that is owed now has failed before. */
+/** Null when the event is no report. `retries`: how often the request to the model that is owed now has failed before. */
 export function reportOn(event: Ingress | IngressEvent, retries: number): ReportOn | null {
-  if (isGenerateReport(event)) {
+  if ('turn' in event) {
+    const compact = event.kind === 'ContextCompacted' || event.kind === 'CompactFailed' ? '/compact' : '';
     const retry = retries === 0 ? '' : `/retry-${retries}`;
-    return { effect: brand(`${event.run_id}/turn-${event.turn}${retry}`), answers: true };
+    return { effect: brand(`${event.run_id}/turn-${event.turn}${compact}${retry}`), answers: true };
   }
   if (event.kind === 'ToolBatchSettled') return { effect: brand(`${event.batch_id}/settle`), answers: true };
   if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
@@ -22,11 +23,6 @@ export function reportOn(event: Ingress | IngressEvent, retries: number): Report
   if (event.kind === 'UndoSettled') return { effect: brand(`undo/${event.position}`), answers: true };
   return null;
 }
-
-type GenerateReport = Extract<Ingress | IngressEvent, { readonly kind: 'ToolCallsObserved' | 'GenerateFailed' }>;
-
-const isGenerateReport = (event: Ingress | IngressEvent): event is GenerateReport =>
-  event.kind === 'ToolCallsObserved' || event.kind === 'GenerateFailed';
 
 interface CallReport {
   readonly batch_id: BatchId;

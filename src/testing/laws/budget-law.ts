@@ -41,7 +41,7 @@ export function newBudgetLaw(judge: Judge, { punctual, steady }: EngineTime): Bu
     if (run.late) checkLate(run, folded);
     else if (!isEnding) checkTime(run, folded);
     if (isEnding && state.run?.ending === null) run.resumedMs = event.at_ms;
-    if (event.kind === 'ToolCallsObserved') checkTokens(run, event, state);
+    if (event.kind === 'ToolCallsObserved' || event.kind === 'ContextCompacted') checkTokens(run, event, state);
     if (!isLive(run, state)) checkEnding(run, endingOf(state, run.run_id));
   }
 
@@ -63,16 +63,21 @@ export function newBudgetLaw(judge: Judge, { punctual, steady }: EngineTime): Bu
     const begins = event.kind === 'ToolCallStarted' || event.kind === 'ToolCallsObserved';
     judge.check(!begins, 'bounded', () => `${event.event_id} starts work after the time of its run`);
     if (!isLive(run, state)) return;
-    const owed = owedEffects(state).find(({ kind }) => kind === 'tool.call' || kind === 'llm.generate');
+    const owed = owedEffects(state).find(({ kind }) => OF_A_RUN.has(kind));
     judge.check(owed === undefined, 'bounded', () => `${owed?.effect_id} is owed after the time of its run`);
   }
 
   /** An answer that exceeds the tokens is recorded, and its calls are not made. */
-  function checkTokens(run: Spending, { usage, calls }: EventOfKind<'ToolCallsObserved'>, state: SessionState): void {
+  function checkTokens(
+    run: Spending,
+    event: EventOfKind<'ToolCallsObserved' | 'ContextCompacted'>,
+    state: SessionState,
+  ) {
+    const { usage } = event;
     run.tokens += (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
     if (run.tokens <= run.tokensMax) return;
     const outcome = endingOf(state, run.run_id)?.outcome;
-    const ended = outcome === 'failed' || (outcome === 'completed' && calls.length === 0);
+    const ended = outcome === 'failed' || (outcome === 'completed' && 'calls' in event && event.calls.length === 0);
     judge.check(ended, 'bounded', () => `${run.run_id} continues after ${run.tokens} tokens`);
   }
 
@@ -99,6 +104,9 @@ export function newBudgetLaw(judge: Judge, { punctual, steady }: EngineTime): Bu
     };
   };
 }
+
+/** The work that a run owes. */
+const OF_A_RUN: ReadonlySet<string> = new Set(['tool.call', 'llm.generate', 'llm.compact']);
 
 const isLive = ({ run_id }: Spending, { run }: SessionState): boolean => run?.run_id === run_id;
 

@@ -103,18 +103,45 @@ describe('a generate', () => {
     expect(endingOf(world)).toMatchObject({ outcome: 'failed', code: 'provider_terminal', message: 'slow down' });
   });
 
-  test.each<ProviderErrorCode>([
-    'provider_terminal',
-    'provider_auth',
-    'context_length',
-    'recording_exhausted',
-    'cancelled',
-  ])('that fails with %s ends the run with that code', async (code) => {
-    const world = newWorld();
-    world.start({ provider: { generate: () => Promise.reject(new ProviderError(code, 'because')) } });
+  test.each<ProviderErrorCode>(['provider_terminal', 'recording_exhausted', 'cancelled'])(
+    'that fails with %s ends the run with that code',
+    async (code) => {
+      const world = newWorld();
+      world.start({ provider: { generate: () => Promise.reject(new ProviderError(code, 'because')) } });
+      world.request();
+      await world.finish();
+      expect(endingOf(world)).toMatchObject({ outcome: 'failed', code, message: 'because' });
+    },
+  );
+
+  test.each<[ProviderErrorCode, string]>([
+    ['provider_auth', 'key'],
+    ['provider_quota', 'credit'],
+    ['invalid_request', 'settings'],
+    ['context_length', 'context mark'],
+  ])('that fails with %s says what to do, however long the message is', async (code, advice) => {
+    for (const said of ['because', 'because '.repeat(1_000)]) {
+      const world = newWorld();
+      world.start({ provider: { generate: () => Promise.reject(new ProviderError(code, said)) } });
+      world.request();
+      await world.finish();
+      expect(endingOf(world)).toMatchObject({ outcome: 'failed', code });
+      expect(endingOf(world)?.message).toMatch(new RegExp(`^because.*${advice}.*\\.$`));
+    }
+  });
+
+  test("passes on what the run's config says to the model", async () => {
+    const asked: GenerateRequest[] = [];
+    const settings = { tool_choice: 'required', parallel_calls: false, temperature: 0.25 } as const;
+    const world = newWorld({ config: { ...settings, reasoning: { effort: 'high' } } });
+    const generate = (request: GenerateRequest) => {
+      asked.push(request);
+      return Promise.resolve({ content: 'done', calls: [] });
+    };
+    world.start({ provider: { generate } });
     world.request();
     await world.finish();
-    expect(endingOf(world)).toMatchObject({ outcome: 'failed', code, message: 'because' });
+    expect(asked[0]).toMatchObject({ ...settings, reasoning: { effort: 'high' } });
   });
 
   test.each([
