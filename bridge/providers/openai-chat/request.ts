@@ -3,15 +3,7 @@ import type { OfferedTool } from '../../../schemas/effect.ts';
 import { isPlainObject } from '../../../schemas/json.ts';
 import type { LayoutPart } from '../../../schemas/model-turn.ts';
 import type { RequestTarget, WireRequest } from '../api/dialect.ts';
-import {
-  type ExactJson,
-  type ExactObject,
-  RawJson,
-  exactText,
-  objectIn,
-  parseExact,
-  textIn,
-} from '../api/exact-json.ts';
+import { type ExactJson, type ExactObject, RawJson, exactText, objectIn, parseExact } from '../api/exact-json.ts';
 import { fittingParts } from '../api/layout-fit.ts';
 import { type IdRule, wireIds } from '../api/wire-ids.ts';
 import type { AssistantMessage, GenerateRequest, Message, MessageCall } from '../provider.ts';
@@ -28,7 +20,7 @@ export function chatRequest(request: GenerateRequest, target: RequestTarget): Wi
   const offered = tools.length > 0;
   const body: ExactObject = {
     model,
-    messages: [...system, ...begun(messages).flatMap((message) => chatMessages(message, model))],
+    messages: [...system, ...begun(messages.flatMap((message) => chatMessages(message, model)))],
     ...(offered ? { tools: tools.map(chatTool) } : {}),
     ...(offered && tool_choice !== undefined && tool_choice !== null ? { tool_choice: choiceOf(tool_choice) } : {}),
     ...(offered && typeof parallel_calls === 'boolean' ? { parallel_tool_calls: parallel_calls } : {}),
@@ -70,57 +62,73 @@ const chatTool = ({ tool_name, description, input_schema }: OfferedTool): ExactJ
 });
 
 /** A window may begin with a turn of the model; many servers want a user's message first. */
-const begun = (messages: readonly Message[]): readonly Message[] =>
-  messages.length === 0 || messages[0]?.role === 'user' ? messages : [{ role: 'user', text: EARLIER }, ...messages];
+const begun = (messages: readonly Written[]): readonly ExactJson[] => [
+  ...(messages.length === 0 || messages[0]?.role === 'user' ? [] : [{ role: 'user', content: EARLIER }]),
+  ...messages.map(({ text }) => text),
+];
 
 const EARLIER = '(Earlier messages are not shown.)';
 
-function chatMessages(message: Message, model: string): readonly ExactJson[] {
+/** A message and its JSON text. */
+interface Written {
+  readonly role: string;
+  readonly text: RawJson;
+}
+
+const writtenOf = (role: string, fields: ExactObject): Written => ({
+  role,
+  text: new RawJson(exactText({ role, ...fields })),
+});
+
+function chatMessages(message: Message, model: string): readonly Written[] {
   if (message.role === 'assistant') return assistantMessage(message, model);
   const attached = attachmentParts(message.attachments ?? []);
-  if (message.role === 'tool') return [{ role: 'tool', tool_call_id: message.call_id, content: message.text }];
-  if (attached.length === 0) return message.text === '' ? [] : [{ role: 'user', content: message.text }];
+  if (message.role === 'tool') return [writtenOf('tool', { tool_call_id: message.call_id, content: message.text })];
+  if (attached.length === 0) return message.text === '' ? [] : [writtenOf('user', { content: message.text })];
   const text = message.text === '' ? [] : [{ type: 'text', text: message.text }];
-  return [{ role: 'user', content: [...text, ...attached] }];
+  return [writtenOf('user', { content: [...text, ...attached] })];
 }
 
 /** None for a turn that says nothing: servers refuse it. */
-function assistantMessage(message: AssistantMessage, model: string): readonly ExactJson[] {
+function assistantMessage(message: AssistantMessage, model: string): readonly Written[] {
   const parts = fittingParts(message, 'openai.chat', model) ?? plainParts(message);
   const { text, calls } = message;
   let at = 0;
-  const content: ExactJson[] = [];
-  const written: ExactJson[] = [];
   let fields = '';
   let refusal = '';
-  let listed = false;
+  const pieces: string[] = [];
+  const content: ExactJson[] = [];
+  const written: ExactJson[] = [];
+  /** Only texts without further fields: the content is a text, not a list. */
+  let plain = true;
   for (const [index, part] of parts.entries()) {
     if ('call' in part) written.push(chatCall(calls[part.call] as MessageCall, part.with));
     else if ('text' in part) {
       const piece = text.slice(at, at + part.text);
       at += part.text;
-      listed ||= part.with !== undefined && part.with !== REFUSAL;
       if (part.with === REFUSAL) refusal = piece;
-      else
+      else if (piece !== '') {
+        plain &&= part.with === undefined;
+        pieces.push(piece);
         content.push({
+          type: 'text',
           text: piece,
-          ...(part.with === undefined ? { type: 'text' } : objectIn(parseExact(part.with))),
+          ...(part.with === undefined ? {} : objectIn(parseExact(part.with))),
         });
-    } else {
-      const further = index === 0 ? fieldsOfItem(part.item) : null;
-      listed ||= further === null;
-      if (further === null) content.push(new RawJson(part.item));
-      else fields = further;
+      }
+    } else if (index === 0 && fieldsOfItem(part.item) !== null) fields = fieldsOfItem(part.item) ?? '';
+    else {
+      plain = false;
+      content.push(new RawJson(part.item));
     }
   }
   if (content.length === 0 && written.length === 0 && fields === '' && refusal === '') return [];
-  const body: ExactObject = {
-    role: 'assistant',
-    content: content.length === 0 ? null : listed ? content : textIn((content[0] as ExactObject)['text']),
+  const { role, text: body } = writtenOf('assistant', {
+    content: content.length === 0 ? null : plain ? pieces.join('') : content,
     ...(refusal === '' ? {} : { refusal }),
     ...(written.length === 0 ? {} : { tool_calls: written }),
-  };
-  return [fields === '' ? body : new RawJson(`${exactText(body).slice(0, -1)},${fields}}`)];
+  });
+  return [{ role, text: fields === '' ? body : new RawJson(`${body.text.slice(0, -1)},${fields}}`) }];
 }
 
 const plainParts = ({ text, calls }: AssistantMessage): readonly LayoutPart[] => [
