@@ -27,7 +27,7 @@ export function newDeltaGate(keys: Redactor, onDelta: (delta: ReplyDelta) => voi
   return {
     take({ kind, text }) {
       const bytes = Buffer.from(held[kind] + text, 'utf8');
-      const whole = bytes.length - keys.pending(bytes);
+      const whole = readyBytes(bytes, keys);
       held[kind] = bytes.toString('utf8', whole);
       if (whole > 0) onDelta({ kind, text: keys.text(bytes.toString('utf8', 0, whole)) });
     },
@@ -38,4 +38,17 @@ export function newDeltaGate(keys: Redactor, onDelta: (delta: ReplyDelta) => voi
       }
     },
   };
+}
+
+/**
+ * How many bytes at the beginning hold whole keys only: what may begin a key waits, and a key whose own end may begin another
+ * one waits with it.
+ */
+function readyBytes(bytes: Buffer, keys: Redactor): number {
+  let ready = bytes.length - keys.pending(bytes);
+  if (ready === bytes.length || !keys.has(bytes)) return ready;
+  const text = (start: number, end: number): string => keys.text(bytes.toString('utf8', start, end));
+  const all = text(0, bytes.length);
+  while (ready > 0 && text(0, ready) + text(ready, bytes.length) !== all) ready -= 1;
+  return ready;
 }
