@@ -14,7 +14,7 @@ import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';
-import { MODEL_SERVERS, type ModelServerName } from '../../schemas/model-servers.ts';
+import { MODEL_SERVERS, type ModelServerName } from '../../src/files/model-servers.ts';
 import { reasonOf, whatFailed } from '../../src/files/file-failure.ts';
 import { secretVariables } from '../../src/files/secret-variables.ts';
 import { runBridge } from '../loop.ts';

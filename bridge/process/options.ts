@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../../schemas/limits.ts';
-import { MODEL_SERVERS, MODEL_SERVER_NAMES, type ModelServerName } from '../../schemas/model-servers.ts';
+import { MODEL_SERVERS, MODEL_SERVER_NAMES, type ModelServerName } from '../../src/files/model-servers.ts';
 import { WorkspaceName } from '../../schemas/undo.ts';
 
 export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|api [options]

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
-import { MODEL_SERVER_NAMES } from '../../schemas/model-servers.ts';
+import { MODEL_SERVER_NAMES } from '../files/model-servers.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
   type Program,

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TURNS_MAX } from '../../schemas/limits.ts';
-import { MODEL_SERVERS, type ModelServerName } from '../../schemas/model-servers.ts';
+import { MODEL_SERVERS, type ModelServerName } from '../files/model-servers.ts';
 import { MODEL_UNNAMED, type RunConfigPatch } from '../../schemas/run.ts';
 import { isHttpUrl } from '../client/http-url.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets.ts';

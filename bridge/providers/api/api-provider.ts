@@ -1,6 +1,6 @@
 // A model behind HTTP: sends a request in a dialect, and reads the answer, streamed or not. Transient faults are reported as
 // such: the run's policy decides whether and when to retry.
-import { MODEL_SERVER_NAMES, type ModelServerName } from '../../../schemas/model-servers.ts';
+import { MODEL_SERVER_NAMES, type ModelServerName } from '../../../src/files/model-servers.ts';
 import { MODEL_UNNAMED } from '../../../schemas/run.ts';
 import type { BridgeClock } from '../../../src/clock.ts';
 import { messageOf } from '../../log.ts';

@@ -1,5 +1,5 @@
 // Loads a dialect when it is used.
-import type { ModelServerName } from '../../../schemas/model-servers.ts';
+import type { ModelServerName } from '../../../src/files/model-servers.ts';
 import { ProviderError } from '../provider.ts';
 import type { Dialect } from './dialect.ts';
 

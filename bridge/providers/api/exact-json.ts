@@ -18,7 +18,7 @@ export interface ExactObject {
 
 // Sixteen digits in a row, an exponent, or a negative zero: any other number is printed as it was read. A match inside a
 // string costs time, not truth.
-const MAY_CHANGE = /[0-9]{16}|[0-9][eE][-+0-9]|[0-9]\.[0-9]{15}|-0(?![0-9])/;
+const MAY_CHANGE = /[0-9](?:[0-9]{15}|[eE][-+0-9]|\.[0-9]{15})|-0(?![0-9])/;
 
 /** Parses JSON text; throws a SyntaxError when it is not JSON. */
 export function parseExact(text: string): ExactJson {

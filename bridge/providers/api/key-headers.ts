@@ -1,5 +1,5 @@
 // The header that holds the key. It is the only place of a request where a key goes.
-import type { ModelServerName } from '../../../schemas/model-servers.ts';
+import type { ModelServerName } from '../../../src/files/model-servers.ts';
 
 interface Keyed {
   readonly api: ModelServerName;

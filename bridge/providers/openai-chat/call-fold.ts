@@ -1,6 +1,7 @@
 // The calls of a streamed message. A delta continues the call with its index or its id, or the last one when it has neither.
 import { type ExactJson, type ExactObject, isExactObject, objectIn, textIn } from '../api/exact-json.ts';
-import { isBlank } from './blank.ts';
+import { furtherFields, isBlank } from './blank.ts';
+import { BODY_FIELDS, CALL_FIELDS } from './call-fields.ts';
 
 export interface CallFold {
   add(call: ExactObject): void;
@@ -10,6 +11,7 @@ export interface CallFold {
 /** A call that is being joined. */
 interface OpenCall {
   id: string;
+  type: string;
   name: string;
   readonly pieces: string[];
   /** Arguments that came as a value. */
@@ -29,60 +31,76 @@ interface Named {
 export function newCallFold(): CallFold {
   const calls: OpenCall[] = [];
   const byIndex = new Map<number, OpenCall>();
-  const byId = new Map<string, OpenCall>();
+  /** Made when it is first needed: most servers number their calls. */
+  let byId: Map<string, OpenCall> | null = null;
+
+  function withId(id: string): OpenCall | undefined {
+    if (id === '') return undefined;
+    byId ??= new Map(calls.map((call) => [call.id, call]));
+    return byId.get(id);
+  }
 
   /** The call that a delta continues; undefined when it begins a new one. */
   function find({ index, id, name }: Named): OpenCall | undefined {
-    const sameId = id === '' ? undefined : byId.get(id);
     if (index === null) {
-      if (sameId !== undefined || id !== '') return sameId;
+      if (id !== '') return withId(id);
       return name === '' ? calls.at(-1) : undefined;
     }
     const at = byIndex.get(index);
     if (at === undefined) return undefined;
     // Some servers give every call the index 0: a different id or name means a different call.
-    if (id !== '' && at.id !== '' && id !== at.id) return sameId;
+    if (id !== '' && at.id !== '' && id !== at.id) return withId(id);
     return name !== '' && at.name !== '' && name !== at.name && id === '' ? undefined : at;
   }
 
   return {
     add(call) {
-      const { id: _id, index: givenIndex, type, function: asFunction, custom, ...fields } = call;
+      const { function: asFunction, custom, index: place, type } = call;
       const isCustom = isBlank(asFunction) && isExactObject(custom);
-      const { name: _name, arguments: written, input, ...bodyFields } = objectIn(isCustom ? custom : asFunction);
+      const body = objectIn(isCustom ? custom : asFunction);
       const id = typeof call['id'] === 'number' ? String(call['id']) : textIn(call['id']);
-      const name = textIn(objectIn(isCustom ? custom : asFunction)['name']);
-      const index = typeof givenIndex === 'number' ? givenIndex : null;
+      const name = textIn(body['name']);
+      const index = typeof place === 'number' ? place : null;
       let open = find({ index, id, name });
       if (open === undefined) {
-        const body = isCustom ? 'custom' : 'function';
-        open = { id: '', name: '', pieces: [], value: undefined, body, fields: {}, bodyFields: {} };
+        open = newCall(isCustom ? 'custom' : 'function');
         calls.push(open);
         if (index !== null) byIndex.set(index, open);
       }
-      if (open.id === '') open.id = id;
-      if (open.id !== '') byId.set(open.id, open);
+      if (open.id === '' && id !== '') {
+        open.id = id;
+        byId?.set(id, open);
+      }
       if (open.name === '') open.name = name;
-      const given = written ?? input;
+      if (textIn(type) !== '') open.type = textIn(type);
+      const given = body['arguments'] ?? body['input'];
       if (typeof given === 'string') open.pieces.push(given);
       else if (given !== undefined && given !== null) open.value = given;
-      const kind = isBlank(type) ? {} : { type: type as ExactJson };
-      open.fields = merged(open.fields, { ...kind, ...fields });
-      open.bodyFields = merged(open.bodyFields, bodyFields);
+      const further = furtherFields(call, CALL_FIELDS);
+      if (further !== null) open.fields = { ...open.fields, ...further };
+      const inBody = furtherFields(body, BODY_FIELDS);
+      if (inBody !== null) open.bodyFields = { ...open.bodyFields, ...inBody };
     },
     all: () => calls.map(closedCall),
   };
 }
 
-/** Later values count; most deltas have none. */
-function merged(fields: ExactObject, more: ExactObject): ExactObject {
-  for (const value of Object.values(more)) if (!isBlank(value)) return { ...fields, ...more };
-  return fields;
-}
+const newCall = (body: OpenCall['body']): OpenCall => ({
+  id: '',
+  type: '',
+  name: '',
+  pieces: [],
+  value: undefined,
+  body,
+  fields: NONE,
+  bodyFields: NONE,
+});
 
-function closedCall({ id, name, pieces, value, body, fields, bodyFields }: OpenCall): ExactObject {
-  const text = pieces.join('');
+const NONE: ExactObject = {};
+
+function closedCall({ id, type, name, pieces, value, body, fields, bodyFields }: OpenCall): ExactObject {
+  const text = pieces.length === 1 ? (pieces[0] as string) : pieces.join('');
   const written = text.trim() === '' ? (value ?? text) : text;
   const content = body === 'custom' ? { name, input: written } : { name, arguments: written };
-  return { ...(id === '' ? {} : { id }), ...fields, [body]: { ...bodyFields, ...content } };
+  return { id, type, ...fields, [body]: bodyFields === NONE ? content : { ...bodyFields, ...content } };
 }

@@ -22,7 +22,7 @@ export function newFieldFold(): FieldFold {
     if (name === 'reasoning_details' && Array.isArray(value)) for (const detail of listIn(value)) details.add(detail);
     else if (name === 'annotations' && Array.isArray(value)) annotations.push(...listIn(value));
     else if (name === 'audio' && isExactObject(value)) addAudio(value);
-    else if (typeof value === 'string' && IN_PIECES.test(name)) append(texts, name, value);
+    else if (typeof value === 'string' && (texts.has(name) || IN_PIECES.test(name))) append(texts, name, value);
     else others.set(name, value);
   }
 
@@ -34,7 +34,7 @@ export function newFieldFold(): FieldFold {
 
   return {
     add(fields) {
-      for (const [name, value] of Object.entries(fields)) if (value !== undefined) addField(name, value);
+      for (const name of Object.keys(fields)) addField(name, fields[name] ?? null);
       // Some servers write the same piece in two fields.
       return textIn(fields['reasoning_content']) || textIn(fields['reasoning']);
     },
@@ -56,6 +56,9 @@ function append(texts: Map<string, string[]>, name: string, piece: string): void
 
 const joined = (texts: ReadonlyMap<string, readonly string[]>): ExactObject =>
   Object.fromEntries([...texts].map(([name, pieces]) => [name, pieces.join('')]));
+
+/** The texts of an entry of `reasoning_details`. */
+const GROWING: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
 /** One entry of `reasoning_details` that is being joined. */
 interface Detail {
@@ -86,8 +89,9 @@ function newDetailsFold() {
     const detail = (typeof index === 'number' ? byKey.get(key) : following) ?? newDetail();
     byKey.set(key, detail);
     last = detail;
-    for (const [name, field] of Object.entries(value)) {
-      if (typeof field === 'string' && /^(text|summary|data)$/.test(name)) append(detail.texts, name, field);
+    for (const name of Object.keys(value)) {
+      const field = value[name] ?? null;
+      if (typeof field === 'string' && GROWING.has(name)) append(detail.texts, name, field);
       else if (field !== null || !Object.hasOwn(detail.fields, name)) detail.fields[name] = field;
     }
   }

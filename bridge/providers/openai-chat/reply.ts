@@ -15,7 +15,8 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
-import { isBlank } from './blank.ts';
+import { furtherFields, isBlank } from './blank.ts';
+import { BODY_FIELDS, CALL_FIELDS } from './call-fields.ts';
 import { chatError, isError } from './errors.ts';
 import { messageItem } from './message-item.ts';
 
@@ -129,29 +130,32 @@ function readCalls(message: ExactObject, cut: boolean): readonly ReadCall[] {
 }
 
 function readCall(call: ExactObject, cut: boolean): ReadCall {
-  const { id, index: _, type, function: asFunction, custom, ...others } = call;
+  const { id, function: asFunction, custom } = call;
   const isCustom = isBlank(asFunction) && !isBlank(custom);
-  const { name, arguments: written, input, ...further } = objectIn(isCustom ? custom : asFunction);
+  const body = objectIn(isCustom ? custom : asFunction);
   // A kind that is not known has no name; its kind is one that no tool has, so that the model hears that the call is rejected.
-  const kind = textIn(type);
+  const kind = textIn(call['type']);
   const unknown = kind !== '' && kind !== 'function' && kind !== 'custom' && !isExactObject(asFunction);
-  const extra = {
-    ...(kind === '' || kind === 'function' ? {} : { type: kind }),
-    ...notBlank(others),
-    ...(isBlank(further) ? {} : { [isCustom ? 'custom' : 'function']: further }),
-  };
+  const others = furtherFields(call, CALL_FIELDS);
+  const further = furtherFields(body, BODY_FIELDS);
+  const isUsual = (kind === '' || kind === 'function') && others === null && further === null;
+  const extra = isUsual
+    ? null
+    : {
+        ...(kind === '' || kind === 'function' ? {} : { type: kind }),
+        ...others,
+        ...(further === null ? {} : { [isCustom ? 'custom' : 'function']: further }),
+      };
+  const given = typeof id === 'number' ? String(id) : textIn(id);
+  const name = unknown ? kind : textIn(body['name']);
   return {
     call: {
-      ...(typeof id === 'number' ? { id: String(id) } : textIn(id) === '' ? {} : { id: textIn(id) }),
-      name: unknown ? kind : textIn(name),
-      ...argumentsOf(written ?? input, cut),
+      ...(given === '' ? { name } : { id: given, name }),
+      ...argumentsOf(body['arguments'] ?? body['input'], cut),
     },
-    extra: Object.keys(extra).length === 0 ? null : exactText(extra),
+    extra: extra === null ? null : exactText(extra),
   };
 }
-
-const notBlank = (fields: ExactObject): ExactObject =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => !isBlank(value)));
 
 function argumentsOf(written: ExactJson | undefined, cut: boolean): Partial<ReplyCall> {
   if (typeof written === 'string' && written.trim() !== '') return { arguments_text: written };

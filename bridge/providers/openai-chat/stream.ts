@@ -11,6 +11,7 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
+import { furtherFields } from './blank.ts';
 import { type CallFold, newCallFold } from './call-fold.ts';
 import { type ContentFold, newContentFold } from './content-fold.ts';
 import { chatError, isError } from './errors.ts';
@@ -25,6 +26,8 @@ interface Choice {
   /** A whole message that came instead of deltas. */
   whole: ExactObject | null;
 }
+
+const HEAD = ['id', 'model', 'usage', 'x_groq'] as const;
 
 export function newChatFold(): StreamFold {
   const choices = new Map<number, Choice>();
@@ -54,18 +57,19 @@ export function newChatFold(): StreamFold {
   return {
     add(event) {
       if (closed) return [];
-      if (event.data.trim() === '[DONE]') {
+      if (isDone(event.data)) {
         closed = true;
         return [];
       }
       const chunk = chunkOf(event);
-      for (const field of ['id', 'model', 'usage', 'x_groq']) {
+      for (const field of HEAD) {
         const value = chunk[field];
         if (value !== undefined && value !== null && value !== '') head[field] = value;
       }
-      const deltas: ReplyDelta[] = [];
-      for (const value of listIn(chunk['choices'])) if (isExactObject(value)) deltas.push(...addChoice(value));
-      return deltas;
+      const values = listIn(chunk['choices']);
+      const [only] = values;
+      if (values.length === 1 && isExactObject(only)) return addChoice(only);
+      return values.flatMap((value) => (isExactObject(value) ? addChoice(value) : []));
     },
     isClosed: () => closed,
     final() {
@@ -79,6 +83,8 @@ export function newChatFold(): StreamFold {
     },
   };
 }
+
+const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[DONE]';
 
 const newChoice = (): Choice => ({
   content: newContentFold(),
@@ -107,16 +113,21 @@ function parsed(text: string): ExactJson {
   }
 }
 
+const DELTA_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call']);
+
 function addDelta(choice: Choice, delta: ExactObject, isShown: boolean): readonly ReplyDelta[] {
   const deltas: ReplyDelta[] = [];
   const show = (kind: ReplyDelta['kind'], text: string): void => {
     if (isShown && text !== '') deltas.push({ kind, text });
   };
-  const { role: _, content, tool_calls, function_call, ...fields } = delta;
-  show('thinking', choice.fields.add(fields));
-  const added = choice.content.add(content);
-  show('thinking', added.thinking);
-  show('text', added.text);
+  const { content, tool_calls, function_call } = delta;
+  const further = furtherFields(delta, DELTA_FIELDS);
+  if (further !== null) show('thinking', choice.fields.add(further));
+  if (content !== undefined && content !== null && content !== '') {
+    const added = choice.content.add(content);
+    show('thinking', added.thinking);
+    show('text', added.text);
+  }
   show('text', textIn(delta['refusal']));
   for (const call of listIn(tool_calls)) if (isExactObject(call)) choice.calls.add(call);
   if (isExactObject(function_call)) choice.calls.add({ index: 0, function: objectIn(function_call) });

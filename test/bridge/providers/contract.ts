@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiProviderOptions, apiProvider } from '../../../bridge/providers/api/api-provider.ts';
 import type { GenerateReply, ReplyDelta } from '../../../bridge/providers/provider.ts';
 import { REPLY_BYTES_MAX } from '../../../schemas/limits.ts';
-import type { ModelServerName } from '../../../schemas/model-servers.ts';
+import type { ModelServerName } from '../../../src/files/model-servers.ts';
 import { chatRequestOf } from '../../support/bridge/chat-server.ts';
 import { type ModelServer, type WireAnswer, openModelServer } from '../../support/providers/model-server.ts';
 
