@@ -121,7 +121,8 @@ function assistantBlocks(message: AssistantMessage, model: string): readonly Exa
   return blocks.every((block) => block instanceof RawJson && isReasoning(block.text)) ? [] : blocks;
 }
 
-const isReasoning = (item: string): boolean => /^\{"reasoningContent":/.test(item);
+/** Whether the text of an item is a block of reasoning. */
+export const isReasoning = (item: string): boolean => item.startsWith('{"reasoningContent":');
 
 /** The turn from its layout; null when that is of another API or model, or does not fit. */
 function rebuilt({ text, calls, layout }: AssistantMessage, model: string): readonly ExactJson[] | null {

@@ -2,7 +2,7 @@
 // Other models have fields of their own or none, and get none.
 import type { Reasoning } from '../../../schemas/run.ts';
 import { type ExactObject, RawJson, isExactObject } from '../api/exact-json.ts';
-import type { ConverseMessage } from './messages.ts';
+import { type ConverseMessage, isReasoning } from './messages.ts';
 import { isClaude, thinksAdaptively } from './model-traits.ts';
 
 type Effort = NonNullable<Reasoning['effort']>;
@@ -51,5 +51,5 @@ function isMidTurnWithoutThinking(messages: readonly ConverseMessage[]): boolean
   const turn = messages.findLast(({ role }) => role === 'assistant')?.content ?? [];
   const [first] = turn;
   const called = turn.some((block) => isExactObject(block) && 'toolUse' in block);
-  return called && !(first instanceof RawJson && first.text.startsWith('{"reasoningContent":'));
+  return called && !(first instanceof RawJson && isReasoning(first.text));
 }
