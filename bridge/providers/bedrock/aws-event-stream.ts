@@ -1,10 +1,10 @@
 // Frames of `application/vnd.amazon.eventstream` (Amazon's "Event stream encoding"): the total length, the length of the
 // headers and a CRC-32 of both, the headers, the payload, and a CRC-32 of all that. Numbers are big-endian. Nothing of a
 // frame is used before both sums have been compared.
-import { crc32 } from 'node:zlib';
 import { REPLY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { StreamEvent } from '../api/dialect.ts';
 import { ProviderError } from '../provider.ts';
+import { crc32Of } from './crc-32.ts';
 
 export interface AwsFrames {
   /**
@@ -27,6 +27,7 @@ export function newAwsFrames(): AwsFrames {
   let kept: Buffer = Buffer.alloc(0);
   let length = 0;
   let fault: unknown = null;
+  let known: { readonly bytes: Buffer; readonly toEvent: ToEvent } = { bytes: kept, toEvent: toEventOf(new Map()) };
 
   const keep = (bytes: Buffer): void => {
     if (length + bytes.length > kept.length) {
@@ -37,38 +38,51 @@ export function newAwsFrames(): AwsFrames {
     length += bytes.copy(kept, length);
   };
 
-  // Takes what the partial frame lacks; returns the rest, or null when the frame is still partial.
-  const complete = (bytes: Buffer, add: (event: StreamEvent) => void): Buffer | null => {
-    let rest = bytes;
+  // Takes what the partial frame lacks; returns where the rest begins, or null when the frame is still partial.
+  const complete = (bytes: Buffer, events: StreamEvent[]): number | null => {
+    let at = 0;
     const take = (until: number): boolean => {
-      const part = rest.subarray(0, Math.max(0, until - length));
+      const part = bytes.subarray(at, at + Math.max(0, until - length));
       keep(part);
-      rest = rest.subarray(part.length);
+      at += part.length;
       return length >= until;
     };
     if (!take(PRELUDE_BYTES)) return null;
     const total = frameLength(kept, 0);
     if (!take(total)) return null;
-    add(readFrame(kept.subarray(0, total)));
+    events.push(readFrame(kept, 0, total));
     length = 0;
-    return rest;
+    return at;
+  };
+
+  const readFrame = (bytes: Buffer, at: number, total: number): StreamEvent => {
+    const end = at + total - SUM_BYTES;
+    if (crc32Of(bytes, at, end) !== bytes.readUInt32BE(end)) throw unreadable('its checksum is wrong');
+    const start = at + PRELUDE_BYTES;
+    const headersEnd = start + bytes.readUInt32BE(at + 4);
+    // Most frames have the headers of the one before.
+    if (!isSame(known.bytes, bytes, start, headersEnd)) {
+      const copy = Buffer.from(bytes.subarray(start, headersEnd));
+      known = { bytes: copy, toEvent: toEventOf(readHeaders(copy)) };
+    }
+    return known.toEvent(textOf(bytes, headersEnd, end));
   };
 
   return {
     feed(bytes) {
       if (fault !== null) throw fault;
       const events: StreamEvent[] = [];
-      const add = (event: StreamEvent): void => void events.push(event);
       try {
-        let rest: Buffer | null = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-        if (length > 0) rest = complete(rest, add);
-        while (rest !== null && rest.length >= PRELUDE_BYTES) {
-          const total = frameLength(rest, 0);
-          if (rest.length < total) break;
-          add(readFrame(rest.subarray(0, total)));
-          rest = rest.subarray(total);
+        const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+        let at = length > 0 ? complete(all, events) : 0;
+        if (at === null) return events;
+        while (all.length - at >= PRELUDE_BYTES) {
+          const total = frameLength(all, at);
+          if (all.length - at < total) break;
+          events.push(readFrame(all, at, total));
+          at += total;
         }
-        if (rest !== null && rest.length > 0) keep(rest);
+        keep(all.subarray(at));
       } catch (error) {
         fault = error;
         if (events.length === 0) throw error;
@@ -83,7 +97,7 @@ export function newAwsFrames(): AwsFrames {
 function frameLength(bytes: Buffer, at: number): number {
   const total = bytes.readUInt32BE(at);
   const headers = bytes.readUInt32BE(at + 4);
-  if (crc32(bytes.subarray(at, at + LENGTHS_BYTES)) !== bytes.readUInt32BE(at + LENGTHS_BYTES)) {
+  if (crc32Of(bytes, at, at + LENGTHS_BYTES) !== bytes.readUInt32BE(at + LENGTHS_BYTES)) {
     throw unreadable('the checksum of its lengths is wrong');
   }
   if (total > REPLY_BYTES_MAX) {
@@ -95,23 +109,27 @@ function frameLength(bytes: Buffer, at: number): number {
   return total;
 }
 
-function readFrame(frame: Buffer): StreamEvent {
-  const end = frame.length - SUM_BYTES;
-  if (crc32(frame.subarray(0, end)) !== frame.readUInt32BE(end)) throw unreadable('its checksum is wrong');
-  const headersEnd = PRELUDE_BYTES + frame.readUInt32BE(4);
-  const headers = readHeaders(frame.subarray(PRELUDE_BYTES, headersEnd));
-  return eventOf(headers, textOf(frame.subarray(headersEnd, end)));
+function isSame(known: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  if (known.length !== end - start) return false;
+  for (let at = 0; at < known.length; at += 1) if (known[at] !== bytes[start + at]) return false;
+  return true;
 }
 
 type Headers = ReadonlyMap<string, string>;
+type ToEvent = (payload: string) => StreamEvent;
 
-function eventOf(headers: Headers, payload: string): StreamEvent {
+/** What a frame with these headers says. */
+function toEventOf(headers: Headers): ToEvent {
   const type = headers.get(':message-type');
-  if (type === 'exception') return { name: headers.get(':exception-type') ?? 'exception', data: payload };
-  if (type !== 'error') return { name: headers.get(':event-type') ?? null, data: payload };
+  if (type !== 'error') {
+    const name =
+      headers.get(type === 'exception' ? ':exception-type' : ':event-type') ?? (type === 'exception' ? type : null);
+    return (data) => ({ name, data });
+  }
   // An error has no payload: its code and message are headers.
-  const code = headers.get(':error-code') ?? 'error';
-  return { name: code, data: JSON.stringify({ __type: code, message: headers.get(':error-message') ?? payload }) };
+  const code = headers.get(':error-code') ?? type;
+  const message = headers.get(':error-message');
+  return (payload) => ({ name: code, data: JSON.stringify({ __type: code, message: message ?? payload }) });
 }
 
 const TEXT = 7;
@@ -128,21 +146,26 @@ function readHeaders(bytes: Buffer): Headers {
     return bytes.subarray(at - count, at);
   };
   while (at < bytes.length) {
-    const name = textOf(take(take(1).readUInt8()));
+    const name = wholeText(take(take(1).readUInt8()));
     const type = take(1).readUInt8();
     const fixed = VALUE_BYTES[type];
     if (fixed === undefined) throw unreadable(`its header ${name} has the unknown type ${type}`);
     const value = take(fixed ?? take(2).readUInt16BE());
-    if (type === TEXT) found.set(name, textOf(value));
+    if (type === TEXT) found.set(name, wholeText(value));
   }
   return found;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function textOf(bytes: Buffer): string {
+const wholeText = (bytes: Buffer): string => textOf(bytes, 0, bytes.length);
+
+function textOf(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
+  // It stands for bytes that are not UTF-8, unless it was sent. The strict decoder, which is slower, tells.
+  if (!text.includes('\ufffd')) return text;
   try {
-    return decoder.decode(bytes);
+    return decoder.decode(bytes.subarray(start, end));
   } catch {
     throw unreadable('it has a text that is not UTF-8');
   }

@@ -23,7 +23,7 @@ export function newConverseFold(): StreamFold {
     return block;
   };
 
-  const handlers: Readonly<Record<string, (data: ExactObject) => readonly ReplyDelta[]>> = {
+  const handlers = eventTable({
     messageStart(data) {
       role = data['role'] ?? role;
       return [];
@@ -38,10 +38,10 @@ export function newConverseFold(): StreamFold {
       const delta = data['delta'];
       if (!isExactObject(delta)) throw oddAnswer('contentBlockDelta.delta', 'an object');
       const said: ReplyDelta[] = [];
-      for (const [kind, value] of Object.entries(delta)) {
+      for (const kind of Object.keys(delta)) {
         let block = open.get(index) ?? begin(index);
         if (!takes(block, kind)) block = begin(index);
-        const reply = addDelta(block, kind, value);
+        const reply = addDelta(block, kind, delta[kind] ?? null);
         if (reply !== null && reply.text !== '') said.push(reply);
       }
       return said;
@@ -58,16 +58,18 @@ export function newConverseFold(): StreamFold {
       metadata = data;
       return [];
     },
-  };
+  });
 
   return {
     add({ name, data }) {
-      const handler = name !== null && Object.hasOwn(handlers, name) ? handlers[name] : undefined;
+      const handler = handlers.get(name ?? '');
       if (handler === undefined) {
         throwIfFault(name, data);
         return [];
       }
-      return handler(objectOf(name ?? '', data));
+      const value = name === 'contentBlockDelta' ? deltaOf(data) : valueOf(data);
+      if (!isExactObject(value)) throw oddAnswer(name ?? '', 'a JSON object');
+      return handler(value);
     },
     isClosed: () => stop !== null && metadata !== null,
     final() {
@@ -78,6 +80,11 @@ export function newConverseFold(): StreamFold {
     },
   };
 }
+
+type Handler = (data: ExactObject) => readonly ReplyDelta[];
+
+const eventTable = (handlers: Readonly<Record<string, Handler>>): ReadonlyMap<string, Handler> =>
+  new Map(Object.entries(handlers));
 
 /** A block of content that is being received. */
 interface Block {
@@ -191,11 +198,18 @@ function stringOf(path: string, value: ExactJson): string {
   return value;
 }
 
-function objectOf(name: string, data: string): ExactObject {
-  const value = valueOf(data);
-  if (!isExactObject(value)) throw oddAnswer(name, 'a JSON object');
-  return value;
+/** Most deltas are a text, of which nothing can be lost: they are read without looking for numbers. */
+function deltaOf(data: string): ExactJson {
+  try {
+    const value = JSON.parse(data) as ExactJson;
+    for (const kind in objectIn(objectIn(value)['delta'])) if (!TEXTS.has(kind)) return parseExact(data);
+    return value;
+  } catch {
+    return data;
+  }
 }
+
+const TEXTS: ReadonlySet<string> = new Set(['text', 'toolUse', 'reasoningContent']);
 
 function valueOf(data: string): ExactJson {
   try {
