@@ -2,12 +2,12 @@
 import type { ExactObject } from '../api/exact-json.ts';
 import type { MessageAttachment } from '../provider.ts';
 
-const IMAGE_FORMATS: Readonly<Record<string, string>> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpeg',
-  'image/gif': 'gif',
-  'image/webp': 'webp',
-};
+const IMAGE_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpeg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+]);
 
 /** Returns the block of an attachment. Documents have names that are unique in the request, as Converse demands. */
 export function newAttachmentWriter(): (attachment: MessageAttachment) => ExactObject {
@@ -15,7 +15,7 @@ export function newAttachmentWriter(): (attachment: MessageAttachment) => ExactO
   return (attachment) => {
     const { media_type, bytes } = attachment;
     const source = { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') };
-    const format = IMAGE_FORMATS[media_type];
+    const format = IMAGE_FORMATS.get(media_type);
     if (format !== undefined) return { image: { format, source } };
     if (media_type !== 'application/pdf') return leftOut(attachment);
     const base = documentName(attachment.name ?? '');

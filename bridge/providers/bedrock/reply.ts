@@ -26,7 +26,7 @@ export function readConverse(final: ExactJson): GenerateReply {
     throw oddAnswer('output.message.content', 'a list');
   }
   const word = textIn(final['stopReason']);
-  const turn = turnOf(listIn(message['content']), REASONS[word] === 'length');
+  const turn = turnOf(listIn(message['content']), REASONS.get(word) === 'length');
   const stop = stopOf(word, turn.calls.length > 0);
   const usage = usageOf(final['usage']);
   const { content, calls, parts } = turn;
@@ -130,20 +130,20 @@ function isPlain(value: ExactJson): value is Json {
 const saysNothing = (parts: readonly LayoutPart[]): boolean =>
   parts.every((part, index) => !('item' in part) && part.with === undefined && ('call' in part || index === 0));
 
-const REASONS: Readonly<Record<string, StopReason>> = {
-  end_turn: 'end',
-  stop_sequence: 'end',
-  tool_use: 'calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  guardrail_intervened: 'filtered',
-  content_filtered: 'filtered',
-  refusal: 'refusal',
-};
+const REASONS: ReadonlyMap<string, StopReason> = new Map([
+  ['end_turn', 'end'],
+  ['stop_sequence', 'end'],
+  ['tool_use', 'calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['guardrail_intervened', 'filtered'],
+  ['content_filtered', 'filtered'],
+  ['refusal', 'refusal'],
+]);
 
 function stopOf(word: string, called: boolean): Stop | undefined {
   if (word === '') return undefined;
-  const stated = REASONS[word] ?? 'other';
+  const stated = REASONS.get(word) ?? 'other';
   // A turn may end with `tool_use` when the provider alone ran tools.
   const normal = stated === 'end' || stated === 'calls';
   return { reason: normal ? (called ? 'calls' : 'end') : stated, word: word.slice(0, 64) };

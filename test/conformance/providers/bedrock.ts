@@ -11,6 +11,7 @@ import {
   ProviderError,
 } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
+import type { StopReason } from '../../../schemas/model-turn.ts';
 import { type ConverseEvent, converseEvents, framesOf } from '../../support/providers/converse-events.ts';
 
 /** A line of a file of recordings. */
@@ -121,7 +122,7 @@ function parse(text: string): unknown {
   }
 }
 
-const STOPS: Readonly<Record<string, string>> = { end_turn: 'end', tool_use: 'calls', max_tokens: 'length' };
+const STOPS: Readonly<Record<string, StopReason>> = { end_turn: 'end', tool_use: 'calls', max_tokens: 'length' };
 
 function naive({ output, stopReason, usage }: Any): ReturnType<typeof seenIn> {
   const blocks: Any[] = output.message.content;

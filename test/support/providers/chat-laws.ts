@@ -2,9 +2,15 @@
 // directly after it, in order, ids that occur once and fit, nothing empty.
 import type { ModelApi } from '../../../schemas/model-turn.ts';
 
+interface Link {
+  readonly kind: 'call' | 'result';
+  readonly id: string;
+  readonly name: string | null;
+}
+
 type Part =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'call' | 'result'; readonly id: string; readonly name: string | null }
+  | Link
   /** Thinking, images, tools of the provider. */
   | { readonly kind: 'other' };
 
@@ -100,8 +106,8 @@ function brokenParts(turns: readonly Turn[], { refusesBlank }: Rules): readonly 
   });
 }
 
-const partsOf = (turn: Turn | undefined, kind: 'call' | 'result') =>
-  (turn?.parts ?? []).filter((part) => part.kind === kind);
+const partsOf = (turn: Turn | undefined, kind: Link['kind']): readonly Link[] =>
+  (turn?.parts ?? []).filter((part): part is Link => part.kind === kind);
 
 /** The results of a turn must be those of the calls of the turn before, in their order. */
 function brokenCalls(turns: readonly Turn[], rule: RegExp): readonly string[] {
@@ -115,7 +121,7 @@ function brokenCalls(turns: readonly Turn[], rule: RegExp): readonly string[] {
     }
     const asked = turn.role === 'assistant' ? partsOf(turn, 'call') : [];
     const given = partsOf(turns[index + 1], 'result');
-    const shown = (parts: readonly { id: string }[]): string => parts.map(({ id }) => id).join(' ');
+    const shown = (parts: readonly Link[]): string => parts.map(({ id }) => id).join(' ');
     if (shown(asked) !== shown(given)) {
       broken.push(`message ${index} calls [${shown(asked)}], and the next one answers [${shown(given)}]`);
     }
