@@ -11,7 +11,7 @@ import {
   parseExact,
   textIn,
 } from '../api/exact-json.ts';
-import { sameFamily } from '../api/model-family.ts';
+import { fittingParts } from '../api/layout-fit.ts';
 import { wireIds } from '../api/wire-ids.ts';
 import type { AssistantMessage, Message, MessageAttachment, MessageCall, ToolMessage } from '../provider.ts';
 import { leftOut, newAttachmentWriter } from './attachments.ts';
@@ -125,28 +125,21 @@ function assistantBlocks(message: AssistantMessage, model: string): readonly Exa
 export const isReasoning = (item: string): boolean => item.startsWith('{"reasoningContent":');
 
 /** The turn from its layout; null when that is of another API or model, or does not fit. */
-function rebuilt({ text, calls, layout }: AssistantMessage, model: string): readonly ExactJson[] | null {
-  if (layout === undefined || layout.api !== 'bedrock.converse' || !sameFamily(layout.model, model)) return null;
-  const blocks: ExactJson[] = [];
+function rebuilt(message: AssistantMessage, model: string): readonly ExactJson[] | null {
+  const { text, calls } = message;
+  const parts = fittingParts(message, 'bedrock.converse', model);
+  if (parts === null) return null;
   let at = 0;
-  let called = 0;
-  for (const part of layout.parts) {
-    if ('item' in part) {
-      if (mayGoBack(part.item, model)) blocks.push(new RawJson(part.item));
-      continue;
-    }
+  return parts.flatMap((part): readonly ExactJson[] => {
+    if ('item' in part) return mayGoBack(part.item, model) ? [new RawJson(part.item)] : [];
     const rest = part.with === undefined ? {} : objectIn(parseExact(part.with));
     if ('text' in part) {
-      blocks.push(...textPart(text.slice(at, at + part.text), rest));
       at += part.text;
-      continue;
+      return textPart(text.slice(at - part.text, at), rest);
     }
     const call = calls[part.call];
-    if (call === undefined || part.call !== called) return null;
-    blocks.push(callBlock(call, rest));
-    called += 1;
-  }
-  return at === text.length && called === calls.length ? blocks : null;
+    return call === undefined ? [] : [callBlock(call, rest)];
+  });
 }
 
 function mayGoBack(item: string, model: string): boolean {

@@ -10,29 +10,25 @@ const answer = (content: readonly object[], further: object = {}) => ({
   metrics: { latencyMs: 1 },
   ...further,
 });
-const record = (line: number, status: number, response: unknown) => ({
-  at: `made-up.jsonl:${line}`,
-  status,
-  urlpath: URLPATH,
-  response,
-});
+const record = (status: number, response: unknown) => ({ status, urlpath: URLPATH, response });
 
 test('answers and errors are counted, and what does not decode is named', () => {
   const thinking = { reasoningContent: { reasoningText: { text: 'hm', signature: 'c2ln' } } };
   const call = { toolUse: { toolUseId: 'tooluse_1', name: 'read', input: { path: 'a', n: 1.5 }, type: 'tool_use' } };
   expect(
     checkBedrock([
-      record(1, 200, answer([{ text: 'Hello, 世界 👋' }])),
-      record(2, 200, answer([thinking, { text: 'a' }, call, { text: 'b' }], { stopReason: 'tool_use' })),
-      record(3, 200, { outputs: [] }),
-      record(4, 429, { message: 'Too many requests' }),
-      record(5, 400, { message: 'Input is too long for requested model.' }),
+      record(200, answer([{ text: 'Hello, 世界 👋' }])),
+      record(200, answer([thinking, { text: 'a' }, call, { text: 'b' }], { stopReason: 'tool_use' })),
+      record(200, { outputs: [] }),
+      record(429, { message: 'Too many requests' }),
+      record(400, { message: 'Input is too long for requested model.' }),
     ]),
   ).toEqual({
+    records: 5,
     decoded: 2,
     errors: { provider_retryable: 1, context_length: 1 },
-    undecodable: [expect.stringMatching(/^made-up\.jsonl:3 .*output\.message\.content is not a list/)],
-    failures: [],
+    undecoded: [expect.stringMatching(/^3: .*output\.message\.content is not a list/)],
+    differences: [],
   });
 });
 

@@ -15,44 +15,49 @@ import type { StopReason } from '../../../schemas/model-turn.ts';
 import { type ConverseEvent, converseEvents, framesOf } from '../../support/providers/converse-events.ts';
 
 /** A line of a file of recordings. */
-export interface BedrockRecording {
-  /** Such as `bedrock.converse.jsonl:12`. */
-  readonly at: string;
+export interface Recording {
   readonly status: number;
-  readonly urlpath: string;
-  readonly response: unknown;
+  /** Names the model, whose family decides what goes back. */
+  readonly urlpath?: string;
+  readonly response?: unknown;
 }
 
-export interface BedrockReport {
+export interface Report {
+  readonly records: number;
   readonly decoded: number;
-  /** How often each code of an error was given. */
+  /** Error statuses by the code that they were classified as. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Answers that do not decode, with the reason. */
-  readonly undecodable: readonly string[];
-  readonly failures: readonly string[];
+  /** Answers that give no turn: the line, then the reason. */
+  readonly undecoded: readonly string[];
+  /** What differs from what it must be: the line, then the difference. */
+  readonly differences: readonly string[];
 }
 
-type Any = any; // oxlint-disable-line typescript/no-explicit-any -- the second reader trusts what it reads.
+// The second reader trusts what it reads: a surprise shows as a TypeError or a difference.
+type Any = any; // oxlint-disable-line typescript/no-explicit-any
 
-export function checkBedrock(lines: readonly BedrockRecording[]): BedrockReport {
+export function checkBedrock(lines: readonly Recording[]): Report {
   const errors: Record<string, number> = {};
-  const undecodable: string[] = [];
-  const failures: string[] = [];
+  const undecoded: string[] = [];
+  const differences: string[] = [];
   let decoded = 0;
-  for (const { at, status, urlpath, response } of lines) {
+  for (const [index, { status, urlpath = '', response }] of lines.entries()) {
     const text = JSON.stringify(response);
+    if (status >= 400) {
+      const { code } = bedrockConverse.errorOf(parseExact(text), status);
+      errors[code] = (errors[code] ?? 0) + 1;
+      continue;
+    }
     try {
-      if (status !== 200) throw bedrockConverse.errorOf(parseExact(text), status);
-      const model = decodeURIComponent(/\/model\/([^/]+)\//.exec(urlpath)?.[1] ?? '');
-      failures.push(...checkAnswer(text, model).map((failure) => `${at} ${failure}`));
+      const model = decodeURIComponent(/\/model\/([^/]+)\//.exec(urlpath)?.[1] ?? 'unknown');
+      differences.push(...checkAnswer(text, model).map((difference) => `${index + 1}: ${difference}`));
       decoded += 1;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      if (status === 200) undecodable.push(`${at} ${error.message}`);
-      else errors[error.code] = (errors[error.code] ?? 0) + 1;
+      undecoded.push(`${index + 1}: ${error.code} ${error.message}`);
     }
   }
-  return { decoded, errors, undecodable, failures };
+  return { records: lines.length, decoded, errors, undecoded, differences };
 }
 
 /** Everything that must hold of one answer; empty when it does. */
