@@ -4,6 +4,7 @@ import { ProviderError } from '../provider.ts';
 import type { Dialect } from './dialect.ts';
 
 const LOADERS: { readonly [name in ModelServerName]?: () => Promise<Dialect> } = {
+  bedrock: async () => (await import('../bedrock/dialect.ts')).bedrockConverse,
   'openai-chat': async () => (await import('../openai-chat/dialect.ts')).openAiChat,
 };
 
