@@ -62,29 +62,31 @@ function readBlocks(content: readonly ExactJson[], cut: boolean): Turn {
   return turn;
 }
 
-function readText({ texts, parts }: Turn, { type: _type, text, ...further }: ExactObject, path: string): void {
+function readText({ texts, parts }: Turn, block: ExactObject, path: string): void {
+  const { text } = block;
   if (typeof text !== 'string') throw unreadable(`${path}/text`, 'must be text');
-  const said = withOf(further);
-  if (text === '' && said === undefined) return;
+  const further = furtherOf(block, TEXT_FIELDS);
+  if (text === '' && further === null) return;
   texts.push(text);
-  parts.push({ text: text.length, ...said });
+  parts.push(further === null ? { text: text.length } : { text: text.length, with: further });
 }
 
-function readCall(
-  { calls, parts }: Turn,
-  { type: _type, id, name, input, ...further }: ExactObject,
-  isLastOfCut: boolean,
-): void {
-  parts.push({ call: calls.length, ...withOf(further) });
-  calls.push({
-    ...(typeof id === 'string' && id !== '' ? { id } : {}),
-    name: textIn(name),
-    ...argumentsOf(input, isLastOfCut),
-  });
+function readCall({ calls, parts }: Turn, block: ExactObject, isLastOfCut: boolean): void {
+  const { id, name, input } = block;
+  const further = furtherOf(block, CALL_FIELDS);
+  parts.push(further === null ? { call: calls.length } : { call: calls.length, with: further });
+  const said = { name: textIn(name), ...argumentsOf(input, isLastOfCut) };
+  calls.push(typeof id === 'string' && id !== '' ? { id, ...said } : said);
 }
 
-const withOf = (further: ExactObject): { readonly with: string } | undefined =>
-  Object.keys(further).length === 0 ? undefined : { with: exactText(further) };
+const TEXT_FIELDS: ReadonlySet<string> = new Set(['type', 'text']);
+const CALL_FIELDS: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
+
+/** The other fields of a block as JSON text; null when there are none, as mostly. */
+function furtherOf(block: ExactObject, known: ReadonlySet<string>): string | null {
+  const further = Object.keys(block).filter((key) => !known.has(key));
+  return further.length === 0 ? null : exactText(Object.fromEntries(further.map((key) => [key, block[key] ?? null])));
+}
 
 type Arguments = Pick<ReplyCall, 'arguments' | 'arguments_text'>;
 
@@ -95,7 +97,7 @@ function argumentsOf(input: ExactJson | undefined, isLastOfCut: boolean): Argume
   // A call that the token limit cut off right after its name must not run without arguments. This text is not JSON, so
   // that the model gets an error to correct.
   if (isLastOfCut && isExactObject(value) && Object.keys(value).length === 0) return { arguments_text: CUT_ARGUMENTS };
-  return isPlain(value) ? { arguments: value as Json } : { arguments_text: exactText(value) };
+  return typeof value !== 'object' || isPlain(value) ? { arguments: value as Json } : { arguments_text: exactText(value) };
 }
 
 export const CUT_ARGUMENTS = '… (cut: the answer ended before the arguments of its last call)';
@@ -105,7 +107,9 @@ function isPlain(value: ExactJson): boolean {
   const open: ExactJson[] = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next instanceof RawJson) return false;
-    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner);
+    for (const inner of Object.values(next as ExactObject)) {
+      if (typeof inner === 'object' && inner !== null) open.push(inner);
+    }
   }
   return true;
 }

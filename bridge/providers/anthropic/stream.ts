@@ -46,18 +46,19 @@ function addEvent(message: Message, name: StreamEvent['name'], data: string): re
   const text = data.trim();
   // Some gateways end every stream in the way of another API; only `message_stop` ends a message.
   if (text === '' || text === '[DONE]') return [];
-  const event = parsed(text, parseText);
-  const kind = textIn(event['type']) || (name ?? '');
+  if (name === 'ping' || name === 'content_block_stop') return [];
   // Deltas are nearly all of a stream, and those of known kinds hold texts only: no number of theirs is kept.
-  if (kind === 'content_block_delta') {
-    const delta = objectIn(event['delta']);
-    const known = TEXT_DELTAS.get(textIn(delta['type']));
-    if (known === undefined) return addDelta(message, parsed(text, parseExact));
-    return addText(blockAt(message, event), known, delta);
+  if (name === null || !RARE.has(name)) {
+    const event = parsed(text, parseText);
+    const delta = event['type'] === 'content_block_delta' ? event['delta'] : undefined;
+    const known = isExactObject(delta) ? TEXT_DELTAS.get(delta['type'] as string) : undefined;
+    if (known !== undefined) return addText(blockAt(message, event), known, delta as ExactObject);
   }
-  if (kind === 'ping' || kind === 'content_block_stop') return [];
-  return addRare(message, kind, parsed(text, parseExact));
+  const event = parsed(text, parseExact);
+  return addRare(message, textIn(event['type']) || (name ?? ''), event);
 }
+
+const RARE: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'message_delta', 'message_stop']);
 
 /** The kinds of deltas that append to one text field: the field of the delta, and that of the block. */
 const TEXT_DELTAS: ReadonlyMap<string, { readonly from: string; readonly shown?: ReplyDelta['kind'] }> = new Map([
@@ -90,6 +91,8 @@ function addRare(message: Message, kind: string, event: ExactObject): readonly R
       return [];
     case 'content_block_start':
       return startBlock(message, event);
+    case 'content_block_delta':
+      return addDelta(message, event);
     case 'message_delta':
       addMessageDelta(message, event);
       return [];
@@ -133,7 +136,9 @@ function addText(
   return kind === undefined ? [] : shown(kind, piece);
 }
 
-const shown = (kind: ReplyDelta['kind'], text: string): readonly ReplyDelta[] => (text === '' ? [] : [{ kind, text }]);
+const NONE: readonly ReplyDelta[] = [];
+const shown = (kind: ReplyDelta['kind'], text: string): readonly ReplyDelta[] =>
+  text === '' ? NONE : [{ kind, text }];
 
 /**
  * A delta of another kind. A citation joins the list of citations; in kinds that are unknown, each field extends the field
