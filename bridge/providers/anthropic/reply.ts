@@ -97,7 +97,9 @@ function argumentsOf(input: ExactJson | undefined, isLastOfCut: boolean): Argume
   // A call that the token limit cut off right after its name must not run without arguments. This text is not JSON, so
   // that the model gets an error to correct.
   if (isLastOfCut && isExactObject(value) && Object.keys(value).length === 0) return { arguments_text: CUT_ARGUMENTS };
-  return typeof value !== 'object' || isPlain(value) ? { arguments: value as Json } : { arguments_text: exactText(value) };
+  return typeof value !== 'object' || isPlain(value)
+    ? { arguments: value as Json }
+    : { arguments_text: exactText(value) };
 }
 
 export const CUT_ARGUMENTS = '… (cut: the answer ended before the arguments of its last call)';

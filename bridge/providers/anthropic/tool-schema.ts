@@ -152,7 +152,8 @@ const SCHEMA_KEYS = new Set([
 ]);
 const LIST_KEYS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const MAP_KEYS = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
-const TYPES = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
+const NUMBERED_TYPES = ['unspecified', 'string', 'number', 'integer', 'boolean', 'array', 'object', 'null'] as const;
+const TYPES: ReadonlySet<string> = new Set(NUMBERED_TYPES.slice(1));
 
 /** Words of older drafts in those of 2020-12, everywhere in the schema. */
 function modern(schema: Json, path: string, context: Context): Json {
@@ -187,11 +188,13 @@ const modernMap = (schemas: JsonObject, path: string, context: Context): Json =>
     Object.entries(schemas).map(([key, schema]) => [key, modern(schema, `${path}/${escaped(key)}`, context)]),
   );
 
-/** Some generators write the types in capitals. */
+/** Gemini's generators write the types in capitals, or as the numbers of their enumeration. */
 function typeOf(value: Json, path: string, context: Context): Json {
   if (Array.isArray(value)) return value.map((entry, index) => typeOf(entry as Json, `${path}/${index}`, context));
-  const type = typeof value === 'string' ? value.toLowerCase() : '';
-  return TYPES.has(type) ? type : refuse(context, path, `${JSON.stringify(value)} is no type of JSON Schema`);
+  const type = typeof value === 'number' ? NUMBERED_TYPES[value] : String(value).toLowerCase();
+  return type !== undefined && TYPES.has(type)
+    ? type
+    : refuse(context, path, `${JSON.stringify(value)} is no type of JSON Schema`);
 }
 
 /** In draft 4 an exclusive bound is a boolean beside the bound. */

@@ -49,7 +49,8 @@ export function checkAnthropic(lines: readonly Recording[], dialect: Dialect = a
       continue;
     }
     try {
-      const faults = typeof recording.response_text === 'string' ? checkStream(text, dialect) : checkBody(text, dialect);
+      const faults =
+        typeof recording.response_text === 'string' ? checkStream(text, dialect) : checkBody(text, dialect);
       differences.push(...faults.map((fault) => `${at}: ${fault}`));
       decoded += 1;
     } catch (error) {
@@ -238,7 +239,13 @@ export const requestOf = (messages: readonly Message[]): GenerateRequest => ({
 
 /** The stream that says the same as a body: blocks in turn, texts in pieces of seven units. */
 export function streamOf({ content, usage, stop_reason, stop_sequence, ...message }: Any): string {
-  const start = { ...message, content: [], stop_reason: null, stop_sequence: null, usage: { ...usage, output_tokens: 1 } };
+  const start = {
+    ...message,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { ...usage, output_tokens: 1 },
+  };
   const events: Any[] = [{ type: 'message_start', message: start }, { type: 'ping' }];
   for (const [index, block] of (content as readonly Any[]).entries()) {
     const { begin, deltas } = piecesOf(block);
