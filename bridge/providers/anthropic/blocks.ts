@@ -105,12 +105,12 @@ function itemBlock(item: string): readonly TurnBlock[] {
 export const plainText = (text: string): ExactObject => ({ type: 'text', text });
 
 /** Blank texts are refused. */
-export const isBlank = (text: string): boolean => text.trim() === '';
+export const isBlankText = (text: string): boolean => text.trim() === '';
 
 /** Files come before the text that speaks of them. */
 export const userBlocks = (text: string, attachments: readonly MessageAttachment[] = []): readonly ExactObject[] => [
   ...attachments.map(fileBlock),
-  ...(isBlank(text) ? [] : [plainText(text)]),
+  ...(isBlankText(text) ? [] : [plainText(text)]),
 ];
 
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
@@ -119,7 +119,11 @@ function fileBlock({ media_type, name, bytes }: MessageAttachment): ExactObject 
   const source = { type: 'base64', media_type, data: Buffer.from(bytes).toString('base64') };
   if (IMAGES.has(media_type)) return { type: 'image', source };
   if (media_type === 'application/pdf') {
-    return { type: 'document', source, ...(name === undefined || isBlank(name) ? {} : { title: name.slice(0, 255) }) };
+    return {
+      type: 'document',
+      source,
+      ...(name === undefined || isBlankText(name) ? {} : { title: name.slice(0, 255) }),
+    };
   }
   return plainText(`[the file ${name ?? 'without a name'} was left out: this API takes no ${media_type}]`);
 }
@@ -132,10 +136,10 @@ export function resultBlocks(message: ToolMessage): {
   const { call_id, text, is_error, attachments = [] } = message;
   const head = { type: 'tool_result', tool_use_id: call_id };
   if (is_error) {
-    const result = { ...head, content: isBlank(text) ? 'The call failed.' : text, is_error };
+    const result = { ...head, content: isBlankText(text) ? 'The call failed.' : text, is_error };
     return { result, beside: attachments.map(fileBlock) };
   }
-  if (attachments.length === 0) return { result: isBlank(text) ? head : { ...head, content: text }, beside: [] };
-  const content = [...(isBlank(text) ? [] : [plainText(text)]), ...attachments.map(fileBlock)];
+  if (attachments.length === 0) return { result: isBlankText(text) ? head : { ...head, content: text }, beside: [] };
+  const content = [...(isBlankText(text) ? [] : [plainText(text)]), ...attachments.map(fileBlock)];
   return { result: { ...head, content }, beside: [] };
 }

@@ -3,7 +3,7 @@
 import type { ExactJson, ExactObject } from '../api/exact-json.ts';
 import { wireIds } from '../api/wire-ids.ts';
 import type { Message, ToolMessage } from '../provider.ts';
-import { type TurnBlock, isBlank, plainText, resultBlocks, turnBlocks, userBlocks } from './blocks.ts';
+import { type TurnBlock, isBlankText, plainText, resultBlocks, turnBlocks, userBlocks } from './blocks.ts';
 
 export type Turn = AssistantTurn | UserTurn;
 
@@ -111,7 +111,7 @@ function withoutLooseEnds(turns: readonly Turn[]): readonly Turn[] {
     if (turn.role === 'user') return turn;
     const goesOn = isOpenTurn(turns, index);
     const blocks = turn.blocks.filter((block) => {
-      if (block.kind === 'text') return !isBlank(block.text);
+      if (block.kind === 'text') return !isBlankText(block.text);
       if (block.kind !== 'item') return true;
       if (block.uses !== null) {
         if (!answered.has(block.uses) && !goesOn) return false;

@@ -2,7 +2,7 @@
 import { type ExactJson, exactText } from '../api/exact-json.ts';
 import type { Dialect, RequestTarget } from '../api/dialect.ts';
 import { type GenerateReply, ProviderError } from '../provider.ts';
-import { errorOf } from './failure.ts';
+import { messagesError } from './failure.ts';
 import { readMessage } from './reply.ts';
 import { messagesBody } from './request.ts';
 import { newMessageFold } from './stream.ts';
@@ -12,7 +12,7 @@ const reading = {
   framing: 'sse',
   newFold: newMessageFold,
   read: readFinal,
-  errorOf,
+  errorOf: messagesError,
 } as const;
 
 /** The base URL is that of the host, with or without `/v1`. */

@@ -26,7 +26,7 @@ const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The error in a body or an event; `status` is null when it came inside a 200. */
-export function errorOf(body: ExactJson, status: number | null): ProviderError {
+export function messagesError(body: ExactJson, status: number | null): ProviderError {
   const error = errorIn(body);
   const type = textIn(error['type']) || textIn(error['status']);
   const said = textIn(error['message']) || textIn(objectIn(body)['message']);

@@ -13,12 +13,12 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
-import { errorOf } from './failure.ts';
+import { messagesError } from './failure.ts';
 
 /** Throws a {@link ProviderError} when the body is an error or no message. */
 export function readMessage(final: ExactJson): GenerateReply {
   if (!isExactObject(final)) throw unreadable('', 'must be an object');
-  if (final['type'] === 'error' || isExactObject(final['error'])) throw errorOf(final, null);
+  if (final['type'] === 'error' || isExactObject(final['error'])) throw messagesError(final, null);
   const { content, stop_reason: word } = final;
   if (!Array.isArray(content)) throw unreadable('/content', 'must be a list of blocks');
   const turn = readBlocks(content as readonly ExactJson[], isCut(word));
@@ -35,7 +35,7 @@ export function readMessage(final: ExactJson): GenerateReply {
       : {
           layout: {
             api: 'anthropic.messages',
-            model: textIn(final['model']).toWellFormed().slice(0, 128),
+            model: textIn(final['model']).slice(0, 128).toWellFormed(),
             parts: turn.parts,
           },
         }),
@@ -130,7 +130,7 @@ const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
 const isCut = (word: ExactJson | undefined): boolean => STOP_REASONS.get(textIn(word)) === 'length';
 
 function stopOf(word: ExactJson | undefined, hasCalls: boolean): Stop | null {
-  const said = textIn(word).toWellFormed().slice(0, 64);
+  const said = textIn(word).slice(0, 64).toWellFormed();
   if (said === '') return null;
   const reason = STOP_REASONS.get(said) ?? 'other';
   if (hasCalls && (reason === 'end' || reason === 'paused')) return { reason: 'calls', word: said };

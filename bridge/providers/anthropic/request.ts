@@ -1,11 +1,11 @@
 // A generate as the body of a Messages request.
 import type { GenerateRequest } from '../provider.ts';
 import type { ExactJson, ExactObject } from '../api/exact-json.ts';
-import { isBlank } from './blocks.ts';
+import { isBlankText } from './blocks.ts';
 import { type ModelTraits, traitsOf } from './claude-version.ts';
 import { type Turn, calledTools, mayContinueThinking, openContainer, turnsOf, wireMessages } from './conversation.ts';
 import { type ThinkingPlan, planThinking } from './thinking.ts';
-import { toolOf } from './tool-schema.ts';
+import { messagesTool } from './tool-schema.ts';
 
 /** The body without `model` and `stream`. Throws a {@link ProviderError} when a tool cannot be sent. */
 export function messagesBody(request: GenerateRequest, model: string): ExactObject {
@@ -25,7 +25,7 @@ export function messagesBody(request: GenerateRequest, model: string): ExactObje
   const container = openContainer(turns);
   return {
     max_tokens: plan.max_tokens,
-    ...(instructions === null || isBlank(instructions) ? {} : { system: instructions }),
+    ...(instructions === null || isBlankText(instructions) ? {} : { system: instructions }),
     messages: wireMessages(turns, plan.off),
     ...tools,
     ...(plan.thinking === null ? {} : { thinking: plan.thinking }),
@@ -49,7 +49,7 @@ function toolsOf(request: GenerateRequest, turns: readonly Turn[]): ExactObject 
   if (tools.length > 0) {
     const choice = choiceOf(request);
     return {
-      tools: tools.map((tool) => toolOf(tool) as ExactJson),
+      tools: tools.map((tool) => messagesTool(tool) as ExactJson),
       ...(choice === null ? {} : { tool_choice: choice }),
     };
   }

@@ -10,7 +10,7 @@ import {
 } from '../api/exact-json.ts';
 import type { StreamEvent, StreamFold } from '../api/dialect.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
-import { errorOf } from './failure.ts';
+import { messagesError } from './failure.ts';
 
 /** A block of content that is being assembled. */
 interface Block {
@@ -100,7 +100,7 @@ function addRare(message: Message, kind: string, event: ExactObject): readonly R
       message.closed = true;
       return [];
     case 'error':
-      throw errorOf(event, null);
+      throw messagesError(event, null);
     // The API adds kinds of events; what they would change comes in the kinds above.
     default:
       return [];

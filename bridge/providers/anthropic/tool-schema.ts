@@ -5,7 +5,7 @@ import { type Json, type JsonObject, isPlainObject } from '../../../schemas/json
 import { ProviderError } from '../provider.ts';
 
 /** Throws a {@link ProviderError} with the tool and the path when the schema cannot be translated. */
-export function toolOf({ tool_name, description, input_schema }: OfferedTool): JsonObject {
+export function messagesTool({ tool_name, description, input_schema }: OfferedTool): JsonObject {
   const context = { tool: tool_name, defs: input_schema };
   const { schema, lost } = rootOf(modern(input_schema, '', context) as JsonObject, context);
   checkKeys(schema, context);
@@ -191,7 +191,7 @@ const modernMap = (schemas: JsonObject, path: string, context: Context): Json =>
 /** Gemini's generators write the types in capitals, or as the numbers of their enumeration. */
 function typeOf(value: Json, path: string, context: Context): Json {
   if (Array.isArray(value)) return value.map((entry, index) => typeOf(entry as Json, `${path}/${index}`, context));
-  const type = typeof value === 'number' ? NUMBERED_TYPES[value] : String(value).toLowerCase();
+  const type = typeof value === 'number' ? NUMBERED_TYPES[value] : typeof value === 'string' ? value.toLowerCase() : '';
   return type !== undefined && TYPES.has(type)
     ? type
     : refuse(context, path, `${JSON.stringify(value)} is no type of JSON Schema`);

@@ -5,7 +5,7 @@ type Any = any;
 
 /** What is wrong with the body; empty when the API would take it. */
 export function anthropicFaults(text: string): readonly string[] {
-  const body = JSON.parse(text) as Any;
+  const body = JSON.parse(text);
   const faults: string[] = [];
   const messages = body.messages as readonly Any[];
   const seen = new Set<string>();
@@ -13,30 +13,16 @@ export function anthropicFaults(text: string): readonly string[] {
   if (messages[0]?.role !== 'user') faults.push('the first message is not the user’s');
   if (body.thinking?.type === 'enabled' && body.thinking.budget_tokens >= body.max_tokens)
     faults.push('budget too large');
-  messages.forEach(({ role, content }, index) => {
-    const at = `message ${index}`;
-    if (messages[index - 1]?.role === role) faults.push(`${at}: two messages of the ${role} in a row`);
-    if (!Array.isArray(content) || content.length === 0) faults.push(`${at}: is empty`);
-    for (const block of content) {
-      if (block.type === 'text' && block.text.trim() === '') faults.push(`${at}: a blank text`);
-      if (block.type !== 'tool_use') continue;
-      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(block.id)) faults.push(`${at}: the id ${block.id}`);
-      if (seen.has(block.id)) faults.push(`${at}: the id ${block.id} comes twice`);
-      seen.add(block.id);
-      if (!/^[a-zA-Z0-9_-]{1,128}$/.test(block.name)) faults.push(`${at}: the name ${block.name}`);
-      if (typeof block.input !== 'object' || block.input === null || Array.isArray(block.input))
-        faults.push(`${at}: input`);
-    }
-    if (role === 'assistant')
-      faults.push(...endFaults(content, index === messages.length - 1).map((f) => `${at}: ${f}`));
-    const called = idsOf(messages[index - 1], 'tool_use', 'id');
-    const answered = idsOf({ content }, 'tool_result', 'tool_use_id');
-    if (role === 'user' && called.join() !== answered.join())
-      faults.push(`${at}: answers ${answered.join()}, not ${called.join()}`);
-    if (role === 'user' && content.slice(0, called.length).some(({ type }: Any) => type !== 'tool_result')) {
-      faults.push(`${at}: results do not come first`);
-    }
-  });
+  for (const [index, message] of messages.entries()) {
+    const before = messages[index - 1];
+    const isLast = index === messages.length - 1;
+    const found = [
+      ...(before?.role === message.role ? [`two messages of the ${message.role} in a row`] : []),
+      ...blockFaults(message.content, seen),
+      ...(message.role === 'assistant' ? endFaults(message.content, isLast) : answerFaults(before, message.content)),
+    ];
+    faults.push(...found.map((fault) => `message ${index}: ${fault}`));
+  }
   const last = messages.at(-1);
   if (idsOf(last, 'tool_use', 'id').length > 0) faults.push('the last calls have no results');
   const named = messages.some(({ content }) => content.some(({ type }: Any) => type === 'tool_use'));
@@ -44,11 +30,35 @@ export function anthropicFaults(text: string): readonly string[] {
   return faults;
 }
 
+function blockFaults(content: readonly Any[], seen: Set<string>): readonly string[] {
+  const faults: string[] = content.length === 0 ? ['it is empty'] : [];
+  for (const block of content) {
+    if (block.type === 'text' && block.text.trim() === '') faults.push('a blank text');
+    if (block.type !== 'tool_use') continue;
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(block.id)) faults.push(`the id ${block.id}`);
+    if (seen.has(block.id)) faults.push(`the id ${block.id} comes twice`);
+    seen.add(block.id);
+    if (!/^[a-zA-Z0-9_-]{1,128}$/.test(block.name)) faults.push(`the name ${block.name}`);
+    if (Object.prototype.toString.call(block.input) !== '[object Object]') faults.push('input that is no object');
+  }
+  return faults;
+}
+
+function answerFaults(before: Any, content: readonly Any[]): readonly string[] {
+  const called = idsOf(before, 'tool_use', 'id').join();
+  const first = content.findIndex(({ type }: Any) => type !== 'tool_result');
+  const leading = first === -1 ? content : content.slice(0, first);
+  const answered = idsOf({ content: leading }, 'tool_result', 'tool_use_id').join();
+  const all = idsOf({ content }, 'tool_result', 'tool_use_id').join();
+  if (all !== called) return [`it answers ${all}, not ${called}`];
+  return answered === all ? [] : ['results do not come first'];
+}
+
 const idsOf = (message: Any, type: string, key: string): readonly string[] =>
   (message?.content ?? []).filter((block: Any) => block.type === type).map((block: Any) => block[key] as string);
 
 function endFaults(content: readonly Any[], isLast: boolean): readonly string[] {
   const end = content.at(-1);
-  if (/thinking$/.test(end?.type ?? '')) return ['thinking at its end'];
+  if (end?.type.endsWith('thinking')) return ['thinking at its end'];
   return isLast && end?.type === 'text' && /\s$/.test(end.text) ? ['blanks at the end of the last message'] : [];
 }

@@ -71,8 +71,8 @@ export function checkStream(text: string, dialect: Dialect): readonly string[] {
 /** What must hold of a recorded body, and of the stream that would have said the same. */
 export function checkBody(text: string, dialect: Dialect): readonly string[] {
   const final = parseExact(text);
-  const faults = checkTurn(final, JSON.parse(text) as Any, dialect);
-  const stream = streamOf(JSON.parse(text) as Any);
+  const faults = checkTurn(final, JSON.parse(text), dialect);
+  const stream = streamOf(JSON.parse(text));
   const folded = foldAll(dialect, eventsOf([Buffer.from(stream)]));
   const same = folded !== null && isDeepStrictEqual(dialect.read(folded), dialect.read(final));
   return [...faults, ...(same ? [] : ['its stream decodes to another turn']), ...checkSlices(stream, folded, dialect)];
@@ -124,7 +124,7 @@ function foldAll(dialect: Dialect, events: readonly StreamEvent[]): ExactJson {
 function naiveStream(text: string): Any {
   const message: Any = {};
   for (const line of text.split('\n').filter((each) => each.startsWith('data:'))) {
-    const event = JSON.parse(line.slice(5)) as Any;
+    const event = JSON.parse(line.slice(5));
     const block = message.content?.[event.index];
     if (event.type === 'message_start') Object.assign(message, event.message);
     if (event.type === 'content_block_start') message.content[event.index] = event.content_block;
@@ -134,15 +134,17 @@ function naiveStream(text: string): Any {
     }
     if (event.type === 'content_block_stop' && block.json) block.input = JSON.parse(block.json);
     if (event.type === 'content_block_stop') delete block.json;
-    if (event.type !== 'content_block_delta') continue;
-    const { delta } = event;
-    if (delta.type === 'text_delta') block.text += delta.text;
-    if (delta.type === 'thinking_delta') block.thinking += delta.thinking;
-    if (delta.type === 'signature_delta') block.signature += delta.signature;
-    if (delta.type === 'citations_delta') (block.citations ??= []).push(delta.citation);
-    if (delta.type === 'input_json_delta') block.json = (block.json ?? '') + delta.partial_json;
+    if (event.type === 'content_block_delta') naiveDelta(block, event.delta);
   }
   return message;
+}
+
+function naiveDelta(block: Any, delta: Any): void {
+  if (delta.type === 'text_delta') block.text += delta.text;
+  if (delta.type === 'thinking_delta') block.thinking += delta.thinking;
+  if (delta.type === 'signature_delta') block.signature += delta.signature;
+  if (delta.type === 'citations_delta') (block.citations ??= []).push(delta.citation);
+  if (delta.type === 'input_json_delta') block.json = (block.json ?? '') + delta.partial_json;
 }
 
 const STOPS: Readonly<Record<string, string>> = {
@@ -174,7 +176,7 @@ const readingOf = ({ content = '', calls, stop, usage }: GenerateReply): Any => 
   calls: calls.map(({ id, name, arguments: input, arguments_text }) => ({
     id,
     name,
-    input: input ?? (JSON.parse(arguments_text ?? 'null') as Any),
+    input: input ?? JSON.parse(arguments_text ?? 'null'),
   })),
   stop: stop?.reason,
   word: stop?.word,
@@ -187,7 +189,7 @@ const readingOf = ({ content = '', calls, stop, usage }: GenerateReply): Any => 
 /** The recorded blocks but for those that the API takes back nowhere: blank texts, and thinking at the end. */
 function wireContent(content: readonly Any[]): readonly Any[] {
   const kept = content.filter(({ type, text }) => type !== 'text' || text.trim() !== '');
-  while (/thinking$/.test(kept.at(-1)?.type ?? '')) kept.pop();
+  while (kept.at(-1)?.type.endsWith('thinking')) kept.pop();
   return kept;
 }
 
@@ -219,7 +221,7 @@ function assistantContent(reply: GenerateReply, model: string, dialect: Dialect)
   }));
   const request = requestOf([{ role: 'user', text: 'go' }, turn, ...results]);
   const { body } = dialect.encode(request, { model, baseUrl: 'http://localhost', stream: false });
-  const { messages } = JSON.parse(body) as Any;
+  const { messages } = JSON.parse(body);
   return messages.find(({ role }: Any) => role === 'assistant')?.content ?? [];
 }
 

@@ -64,7 +64,6 @@ const history = fc
   .map(([turns, cut]) => {
     const messages = turns.flatMap(([each, backwards, is_error, text, files]): readonly Message[] => {
       if (each.role === 'user') return [files === undefined ? each : { ...each, attachments: files }];
-      if (each.role === 'tool') return [];
       const results = each.calls.map(({ id, name }): Message => {
         const result = { role: 'tool', call_id: id, name, text, is_error } as const;
         return files === undefined ? result : { ...result, attachments: files };

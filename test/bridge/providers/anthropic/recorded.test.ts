@@ -1,6 +1,7 @@
 // The check of recorded traffic on recordings of our own: it passes what is right, and finds what is not.
 import { expect, test } from 'vitest';
 import type { Dialect } from '../../../../bridge/providers/api/dialect.ts';
+import type { GenerateReply } from '../../../../bridge/providers/provider.ts';
 import { anthropicMessages, vertexAnthropic } from '../../../../bridge/providers/anthropic/dialect.ts';
 import { checkAnthropic, streamOf } from '../../../conformance/providers/anthropic.ts';
 import { messageOf } from './samples.ts';
@@ -62,4 +63,8 @@ test.each<[string, Partial<Dialect>]>([
   expect(differences.length).toBeGreaterThan(0);
 });
 
-const withoutLayout = ({ layout: _, ...reply }: ReturnType<Dialect['read']>): ReturnType<Dialect['read']> => reply;
+function withoutLayout(reply: GenerateReply): GenerateReply {
+  const { layout, ...rest } = reply;
+  expect(layout).toBeDefined();
+  return rest;
+}

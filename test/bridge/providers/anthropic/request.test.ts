@@ -177,6 +177,11 @@ test('work of a server that the conversation went past goes back neither without
   }
 });
 
+test('work of a server that waits for the results of calls goes back as it is', () => {
+  const messages = [user('go'), assistant('', [call('a')], [{ item: search }, { call: 0 }]), result('a')];
+  expect(encoded(messages).messages[1]?.content.map(({ type }) => type)).toEqual(['server_tool_use', 'tool_use']);
+});
+
 test('the last message ends without blanks', () => {
   const parts = [{ item: search }, { item: found }, { text: 7 }];
   expect(
@@ -190,7 +195,8 @@ test('the container of a turn that waits for results is named again', () => {
   const parts = [{ call: 0 }, { item: '{"container":{"id":"c1"}}' }];
   const messages = [user('go'), assistant('', [call('a')], parts), result('a')];
   expect(encoded(messages)['container']).toBe('c1');
-  expect(encoded([...messages, assistant('Done.'), user('ok')])['container']).toBeUndefined();
+  const ended = assistant('Done.', [], [{ text: 5 }, { item: '{"container":{"id":"c1"}}' }]);
+  expect(encoded([...messages, ended, user('ok')])['container']).toBeUndefined();
 });
 
 test('files go as blocks, before the text that speaks of them', () => {
@@ -333,6 +339,7 @@ test('a temperature goes only where the API takes one', () => {
 test('with a budget, a forced call turns thinking off; adaptive models take both', () => {
   const forced = { tools, tool_choice: 'required', reasoning: think } as const;
   expect(encoded([user('go')], forced)['thinking']).toBeUndefined();
+  expect(encoded([user('go')], { ...forced, tools: [] })['thinking']).toMatchObject({ type: 'enabled' });
   expect(encoded([user('go')], forced, 'claude-opus-4-6')['thinking']).toEqual({ type: 'adaptive' });
 });
 
@@ -346,14 +353,24 @@ test('a turn that goes on without the thinking it would have begun with goes on 
   const own = [user('go'), assistant('', [call('a')], [{ item: thinking }, { call: 0 }]), result('a')];
   const more = [...own, assistant('', [call('b')]), result('b')];
   expect(encoded(more, { reasoning: think })['thinking']).toMatchObject({ type: 'enabled' });
-  const ended = [user('go'), assistant('', [call('a')]), result('a'), assistant('Done.'), user('next')];
-  expect(encoded(ended, { reasoning: think })['thinking']).toMatchObject({ type: 'enabled' });
+  const ended = [user('go'), assistant('', [call('z')]), result('z'), assistant('Done.')];
+  for (const messages of [
+    [...ended, user('next')],
+    [...ended, ...own],
+  ]) {
+    expect(encoded(messages, { reasoning: think })['thinking']).toMatchObject({ type: 'enabled' });
+  }
 });
 
 test('when thinking is off, the last turn of the model goes back without its thinking', () => {
   const own = [user('go'), assistant('', [call('a')], [{ item: thinking }, { call: 0 }]), result('a')];
   const kinds = (model: string) => encoded(own, {}, model).messages[1]?.content.map(({ type }) => type);
   expect(kinds(MODEL)).toEqual(['tool_use']);
+  const adaptive = own.map((message) =>
+    message.role === 'assistant' ? { ...message, layout: { ...message.layout, model: 'claude-opus-4-6' } } : message,
+  ) as typeof own;
+  const asked = encoded(adaptive, { reasoning: think }, 'claude-opus-4-6');
+  expect(asked.messages[1]?.content.map(({ type }) => type)).toEqual(['thinking', 'tool_use']);
   const other = [user('go'), assistant('', [call('a')], [{ item: thinking }, { call: 0 }]), result('a')].map(
     (message) =>
       message.role === 'assistant' ? { ...message, layout: { ...message.layout, model: 'kimi-k2' } } : message,
@@ -374,5 +391,13 @@ test('the checker of these rules finds what they forbid', () => {
       { role: 'user', content: [] },
     ],
   };
-  expect(anthropicFaults(JSON.stringify(bad))).toHaveLength(8);
+  expect(anthropicFaults(JSON.stringify(bad))).toEqual([
+    'the first message is not the user’s',
+    'message 0: a blank text',
+    'message 0: the id a.b',
+    'message 1: it answers c, not a.b',
+    'message 2: two messages of the user in a row',
+    'message 2: it is empty',
+    'calls without tools',
+  ]);
 });

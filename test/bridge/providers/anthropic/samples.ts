@@ -1,6 +1,6 @@
 // Events, messages and requests of the tests of this folder.
 import { anthropicMessages } from '../../../../bridge/providers/anthropic/dialect.ts';
-import { type ExactJson, parseExact } from '../../../../bridge/providers/api/exact-json.ts';
+import { type ExactJson, type ExactObject, parseExact } from '../../../../bridge/providers/api/exact-json.ts';
 import type { StreamFold } from '../../../../bridge/providers/api/dialect.ts';
 import type {
   AssistantMessage,
@@ -14,14 +14,19 @@ import type {
 import type { LayoutPart } from '../../../../schemas/model-turn.ts';
 import { requestOf } from '../../../conformance/providers/anthropic.ts';
 
+interface NamedEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
 export const MODEL = 'claude-sonnet-4-5-20250929';
 
-export const messageOf = (content: readonly object[], more: object = {}) => ({
+export const messageOf = (content: readonly object[], more: object = {}): ExactObject => ({
   id: 'msg_1',
   type: 'message',
   role: 'assistant',
   model: MODEL,
-  content,
+  content: content as readonly ExactObject[],
   stop_reason: 'end_turn',
   stop_sequence: null,
   usage: { input_tokens: 10, output_tokens: 5 },
@@ -31,13 +36,13 @@ export const messageOf = (content: readonly object[], more: object = {}) => ({
 export const read = (message: object): GenerateReply => anthropicMessages.read(parseExact(JSON.stringify(message)));
 
 export const begin = { type: 'message_start', message: messageOf([], { stop_reason: null }) };
-export const blockStart = (index: number, content_block: object) => ({
+export const blockStart = (index: number, content_block: object): NamedEvent => ({
   type: 'content_block_start',
   index,
   content_block,
 });
-export const blockDelta = (index: number, delta: object) => ({ type: 'content_block_delta', index, delta });
-export const finish = (stop_reason: string, usage: object = {}) => [
+export const blockDelta = (index: number, delta: object): NamedEvent => ({ type: 'content_block_delta', index, delta });
+export const finish = (stop_reason: string, usage: object = {}): readonly NamedEvent[] => [
   { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 7, ...usage } },
   { type: 'message_stop' },
 ];

@@ -71,9 +71,9 @@ test('an unknown kind of block is kept, and an unknown kind of delta extends its
   const events = [
     begin,
     blockStart(0, { type: 'compaction', content: 'so ', parts: [1] }),
-    blockDelta(0, { type: 'compaction_delta', content: 'far', parts: [2, 3], level: 9007199254740993, other: null }),
+    blockDelta(0, { type: 'compaction_delta', content: 'far', parts: [2, 3], level: 7, other: null }),
   ];
-  const data = JSON.stringify(events[2]).replace('9007199254740992', '9007199254740993');
+  const data = JSON.stringify(events[2]).replace('7', '9007199254740993');
   const target = anthropicMessages.newFold();
   for (const event of events.slice(0, 2)) target.add({ name: null, data: JSON.stringify(event) });
   target.add({ name: null, data });
@@ -123,6 +123,7 @@ test.each([
   ['permission_error', 'provider_auth'],
   ['billing_error', 'provider_quota'],
   ['invalid_request_error', 'invalid_request'],
+  ['not_found_error', 'invalid_request'],
 ])('%s within a stream is %s', (type, code) => {
   const event = { type: 'error', error: { type, message: 'no' } };
   expect(() => fold([begin, event])).toThrow(expect.objectContaining({ name: 'ProviderError', code }));

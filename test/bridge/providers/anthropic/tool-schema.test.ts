@@ -1,10 +1,16 @@
 // Schemas of tools as the API takes them.
 import { expect, test } from 'vitest';
-import { toolOf } from '../../../../bridge/providers/anthropic/tool-schema.ts';
+import { messagesTool } from '../../../../bridge/providers/anthropic/tool-schema.ts';
 import { type JsonObject, isPlainObject } from '../../../../schemas/json.ts';
 
 const sent = (input_schema: JsonObject, description = 'Does it.') => {
-  const tool = toolOf({ tool_id: 't', tool_ref: 'sha256:0', tool_name: 'do', description, input_schema } as never);
+  const tool = messagesTool({
+    tool_id: 't',
+    tool_ref: 'sha256:0',
+    tool_name: 'do',
+    description,
+    input_schema,
+  } as never);
   return tool as { readonly description?: string; readonly input_schema: JsonObject };
 };
 
