@@ -16,9 +16,10 @@ export interface ExactObject {
   readonly [key: string]: ExactJson;
 }
 
-// Sixteen digits in a row, an exponent, or a negative zero: any other number is printed as it was read. A match inside a
-// string costs time, not truth.
-const MAY_CHANGE = /[0-9]{16}|[0-9][eE][-+0-9]|[0-9]\.[0-9]{15}|-0(?![0-9])/;
+// Where a number may stand (RFC 8259: at the start, or after `:`, `,` or `[`): sixteen digits, an exponent, or a negative
+// zero. Any other number is printed as it was read. A match inside a string costs time, not truth; without the place, the ids
+// and signatures of most responses would match.
+const MAY_CHANGE = /(?:^|[:,[])\s*(?:-?(?:[0-9.]{16}|[0-9.]+[eE])|-0(?:\.0+)?(?![0-9.]))/;
 
 /** Parses JSON text; throws a SyntaxError when it is not JSON. */
 export function parseExact(text: string): ExactJson {
