@@ -112,10 +112,11 @@ const typeOf = (told: readonly Piece[]): string =>
   told.some(({ into }) => into === 'summary') ? 'reasoning' : 'message';
 
 function partOf({ into, part, chunks }: Piece, type: string): ExactObject {
-  const kind =
-    textIn(part['type']) ||
-    (into === 'summary' ? 'summary_text' : type === 'reasoning' ? 'reasoning_text' : 'output_text');
+  const listed = into === 'summary' ? 'summary_text' : type === 'reasoning' ? 'reasoning_text' : 'output_text';
+  const kind = textIn(part['type']) || listed;
   const field = kind === 'refusal' ? 'refusal' : 'text';
-  const text = chunks.length === 0 ? textIn(part[field]) : chunks.join('');
-  return { type: kind, ...(kind === 'output_text' ? { annotations: [] } : {}), ...part, [field]: text };
+  const filled: Record<string, ExactJson> = { ...part, type: kind };
+  filled[field] = chunks.length === 0 ? textIn(part[field]) : chunks.join('');
+  if (kind === 'output_text') filled['annotations'] ??= [];
+  return filled;
 }
