@@ -1,11 +1,11 @@
 // The conversation as input items. Each user message is one item, each result one, and a turn of the model as many as it was.
 import type { ExactJson, ExactObject } from '../api/exact-json.ts';
 import { wireIds } from '../api/wire-ids.ts';
-import type { AssistantMessage, Message, MessageAttachment, ToolMessage } from '../provider.ts';
+import type { Message, MessageAttachment, ToolMessage } from '../provider.ts';
 import { turnItems } from './turn-items.ts';
 
 /** A window may begin in the middle of a conversation; it is sent with a message of the user at its start. */
-export const OPENING = '(The earlier part of this conversation is left out.)';
+export const OPENING = '[The beginning of this conversation is left out.]';
 
 // The API states a length only; these characters occur in the ids of its servers.
 const ID_RULE = { alphabet: /[A-Za-z0-9_.:-]/, max: 64 };
@@ -13,7 +13,7 @@ const ID_RULE = { alphabet: /[A-Za-z0-9_.:-]/, max: 64 };
 export function inputItems(given: readonly Message[], model: string): readonly ExactJson[] {
   const items: ExactJson[] = [];
   let custom: ReadonlySet<string> = new Set();
-  for (const message of inCallOrder(wireIds(given, ID_RULE))) {
+  for (const message of withResults(wireIds(given, ID_RULE))) {
     if (message.role === 'tool') items.push(resultItem(message, custom.has(message.call_id)));
     else if (message.role === 'assistant') {
       const turn = turnItems(message, model);
@@ -27,29 +27,24 @@ export function inputItems(given: readonly Message[], model: string): readonly E
   return items.length === 0 ? [{ role: 'user', content: OPENING }] : items;
 }
 
-/** The results after a turn in the order of its calls. */
-function inCallOrder(messages: readonly Message[]): readonly Message[] {
-  const ordered: Message[] = [];
-  let turn: AssistantMessage | null = null;
-  let results: ToolMessage[] = [];
-  const flush = (): void => {
-    const place = new Map(turn?.calls.map(({ id }, index) => [id, index]));
-    const placeOf = ({ call_id }: ToolMessage): number => place.get(call_id) ?? place.size;
-    ordered.push(...results.sort((a, b) => placeOf(a) - placeOf(b)));
-    results = [];
-  };
-  for (const message of messages) {
-    if (message.role === 'tool') {
-      results.push(message);
-      continue;
-    }
-    flush();
-    if (message.role === 'assistant') turn = message;
-    ordered.push(message);
-  }
-  flush();
-  return ordered;
+/** Each turn followed by one result for each of its calls, in call order: the API refuses a request with any other. */
+function withResults(messages: readonly Message[]): readonly Message[] {
+  const results = new Map<string, ToolMessage>();
+  for (const message of messages) if (message.role === 'tool') results.set(message.call_id, message);
+  return messages.flatMap((message): readonly Message[] => {
+    if (message.role === 'user') return [message];
+    if (message.role === 'tool') return [];
+    return [message, ...message.calls.map(({ id, name }) => results.get(id) ?? noResult(id, name))];
+  });
 }
+
+const noResult = (call_id: string, name: string): ToolMessage => ({
+  role: 'tool',
+  call_id,
+  name,
+  text: 'there is no result of this call',
+  is_error: true,
+});
 
 // The API has no flag for a failure: its text says so first.
 const ERROR_MARK = 'Error: ';

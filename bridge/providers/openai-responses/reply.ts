@@ -89,11 +89,12 @@ function addContent(turn: Turn, content: ExactJson, message: ExactObject | null)
   const known = textPart(objectIn(content));
   if (known?.refusal === true) turn.refuses = true;
   if (known !== null && known.text !== '') turn.texts.push(known.text);
-  const about = known === null ? { other: content } : withoutEmpty({ part: known.rest });
+  const fields: Record<string, ExactJson> = {};
   const previous = turn.parts.at(-1);
-  const continues = previous !== undefined && 'text' in previous;
-  const fields =
-    message === null ? { part: {}, ...about } : { ...(continues ? { message } : withoutEmpty({ message })), ...about };
+  const followsText = previous !== undefined && 'text' in previous;
+  if (message !== null && (followsText || !isEmpty(message))) fields['message'] = message;
+  if (known === null) fields['other'] = content;
+  else if (message === null || !isEmpty(known.rest)) fields['part'] = known.rest;
   turn.parts.push({ text: known?.text.length ?? 0, ...withOf(fields) });
 }
 
@@ -139,9 +140,11 @@ function pushCall(turn: Turn, call: ReplyCall, rest: ExactObject): void {
   turn.calls.push(call);
 }
 
-const isEmpty = (value: ExactJson | undefined): boolean => isExactObject(value) && Object.keys(value).length === 0;
-const withoutEmpty = (fields: ExactObject): ExactObject =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
+function isEmpty(fields: ExactObject): boolean {
+  for (const _key in fields) return false;
+  return true;
+}
+
 const withOf = (fields: ExactObject): { with?: string } => (isEmpty(fields) ? {} : { with: exactText(fields) });
 
 /** The parts are what a turn without a layout is sent as: its text, then its calls. */
@@ -171,15 +174,15 @@ function stopOf(response: ExactObject, status: string, { calls, refuses }: Turn)
 function usageOf(value: ExactJson | undefined): Usage | undefined {
   if (!isExactObject(value)) return undefined;
   const input = objectIn(value['input_tokens_details']);
-  const stated = {
-    cached_tokens: countIn(input['cached_tokens']),
-    cache_write_tokens: countIn(input['cache_write_tokens']),
-    reasoning_tokens: countIn(objectIn(value['output_tokens_details'])['reasoning_tokens']),
-  };
+  const cached_tokens = countIn(input['cached_tokens']);
+  const cache_write_tokens = countIn(input['cache_write_tokens']);
+  const reasoning_tokens = countIn(objectIn(value['output_tokens_details'])['reasoning_tokens']);
   return {
     input_tokens: countIn(value['input_tokens']),
     output_tokens: countIn(value['output_tokens']),
-    ...Object.fromEntries(Object.entries(stated).filter(([, count]) => count > 0)),
+    ...(cached_tokens === 0 ? {} : { cached_tokens }),
+    ...(cache_write_tokens === 0 ? {} : { cache_write_tokens }),
+    ...(reasoning_tokens === 0 ? {} : { reasoning_tokens }),
   };
 }
 

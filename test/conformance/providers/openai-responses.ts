@@ -7,10 +7,11 @@ import { openAiResponses } from '../../../bridge/providers/openai-responses/dial
 import {
   type GenerateReply,
   type GenerateRequest,
+  type Message,
   type MessageCall,
   ProviderError,
 } from '../../../bridge/providers/provider.ts';
-import { RunId, SessionId, brand } from '../../../schemas/ids.ts';
+import { brand } from '../../../schemas/ids.ts';
 import { type Raw, type Reading, plainFinal, plainReading, sentBack } from './openai-responses-reading.ts';
 
 /** A line of a corpus: an exchange, with the response as JSON or as the text of its stream. */
@@ -67,7 +68,10 @@ function checkTurn(recording: Recording): readonly string[] {
   return [
     ...differ('the reply', readingOf(reply), plainReading(plain)),
     ...differ('sent back', itemsOf(reply, reply.layout?.model ?? 'any'), sentBack(plain)),
-    ...differ('to another model', saidIn(there), { text: reply.content ?? '', calls: plainReading(plain).calls.length }),
+    ...differ('to another model', saidIn(there), {
+      text: reply.content ?? '',
+      calls: plainReading(plain).calls.length,
+    }),
     ...(streamed ? checkStream(text, reply) : []),
     ...checkMadeStream(plain, reply),
   ];
@@ -87,13 +91,16 @@ function readingOf({ content = '', calls, stop, usage }: GenerateReply): Reading
     text: content,
     calls: calls.map((call) => ({ id: call.id ?? '', name: call.name, arguments: argumentsOf(call) })),
     stop: stop?.reason ?? 'end',
-    usage: usage === undefined ? null : [
-      usage.input_tokens,
-      usage.output_tokens,
-      usage.cached_tokens ?? 0,
-      usage.cache_write_tokens ?? 0,
-      usage.reasoning_tokens ?? 0,
-    ],
+    usage:
+      usage === undefined
+        ? null
+        : [
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens ?? 0,
+            usage.cache_write_tokens ?? 0,
+            usage.reasoning_tokens ?? 0,
+          ],
   };
 }
 
@@ -106,21 +113,40 @@ function itemsOf(reply: GenerateReply, model: string): readonly Raw[] {
   const calls = reply.calls.map((call, index): MessageCall => {
     return { id: call.id ?? `call-1-${index}`, name: call.name, arguments: argumentsOf(call) };
   });
-  const turn = { role: 'assistant', text: reply.content ?? '', calls, ...(reply.layout === undefined ? {} : { layout: reply.layout }) } as const;
+  const { layout } = reply;
+  const messages: readonly Message[] = [
+    { role: 'user', text: 'q' },
+    { role: 'assistant', text: reply.content ?? '', calls, ...(layout === undefined ? {} : { layout }) },
+    ...calls
+      .map(({ id, name }) => ({ role: 'tool', call_id: id, name, text: 'done', is_error: false }) as const)
+      .reverse(),
+  ];
   const request: GenerateRequest = {
-    session_id: brand<'SessionId'>('s') as SessionId,
-    run_id: brand<'RunId'>('r') as RunId,
+    session_id: brand<'SessionId'>('s'),
+    run_id: brand<'RunId'>('r'),
     turn: 1,
     provider: 'openai',
     model,
     instructions: null,
     output_tokens_max: null,
     tools: [],
-    messages: [{ role: 'user', text: 'q' }, turn],
+    messages,
   };
   const { body } = openAiResponses.encode(request, { model, baseUrl: 'https://host', stream: false });
   const { input } = JSON.parse(body) as { readonly input: readonly Raw[] };
-  return input.slice(1);
+  const end = input.length - calls.length;
+  const answered = input.slice(end).map((item) => (item.type === 'function_call_output' ? item.call_id : null));
+  const [first] = input;
+  if (
+    first?.role !== 'user' ||
+    !isDeepStrictEqual(
+      answered,
+      calls.map(({ id }) => id),
+    )
+  ) {
+    return [{ type: `the results are ${JSON.stringify(answered)}` }];
+  }
+  return input.slice(1, end);
 }
 
 function checkStream(text: string, reply: GenerateReply): readonly string[] {
@@ -150,7 +176,11 @@ function checkMadeStream(plain: Raw, reply: GenerateReply): readonly string[] {
       const final = fold(eventsOf(text, size));
       return differ('made stream', final === null ? null : openAiResponses.read(final), reply);
     }),
-    ...differ('cut stream', half.filter((final) => final !== null), []),
+    ...differ(
+      'cut stream',
+      half.filter((final) => final !== null),
+      [],
+    ),
   ];
 }
 
@@ -158,13 +188,17 @@ function checkMadeStream(plain: Raw, reply: GenerateReply): readonly string[] {
 function madeStream(plain: Raw): readonly StreamEvent[] {
   const events: { readonly type: string }[] = [{ type: 'response.created' }];
   (plain.output ?? []).forEach((item, output_index) => {
-    const opened = { ...item, ...(item.type === 'message' ? { content: [] } : item.type === 'function_call' ? { arguments: '' } : {}) };
+    const opened = {
+      ...item,
+      ...(item.type === 'message' ? { content: [] } : item.type === 'function_call' ? { arguments: '' } : {}),
+    };
     events.push({ type: 'response.output_item.added', output_index, item: opened } as { type: string });
     const parts = item.type === 'message' && typeof item.content === 'object' ? item.content : [];
     parts.forEach((part, content_index) => {
       const place = { output_index, content_index };
       events.push({ type: 'response.content_part.added', ...place, part: { ...part, text: '' } } as { type: string });
-      for (const delta of halves(part.text ?? '')) events.push({ type: 'response.output_text.delta', ...place, delta } as { type: string });
+      for (const delta of halves(part.text ?? ''))
+        events.push({ type: 'response.output_text.delta', ...place, delta } as { type: string });
     });
     if (item.type === 'function_call') {
       for (const delta of halves(item.arguments ?? '')) {
@@ -188,7 +222,8 @@ function eventsOf(text: string, size: number): readonly StreamEvent[] {
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ name: event ?? null, data }) });
   const decoder = new TextDecoder();
   const bytes = new TextEncoder().encode(text);
-  for (let at = 0; at < bytes.length; at += size) parser.feed(decoder.decode(bytes.subarray(at, at + size), { stream: true }));
+  for (let at = 0; at < bytes.length; at += size)
+    parser.feed(decoder.decode(bytes.subarray(at, at + size), { stream: true }));
   return events;
 }
 
