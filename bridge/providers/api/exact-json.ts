@@ -107,12 +107,13 @@ export function exactText(value: ExactJson): string {
 
 /** Nothing inside that must be written by itself: the whole is written in one go. */
 function isFlat(value: readonly ExactJson[] | ExactObject): boolean {
-  for (const key in value) {
-    const field: unknown = (value as ExactObject)[key];
-    if (typeof field === 'object' && field !== null) return false;
-  }
+  if (Array.isArray(value)) return (value as readonly ExactJson[]).every(isLeaf);
+  const fields = value as ExactObject;
+  for (const key in fields) if (!isLeaf(fields[key])) return false;
   return true;
 }
+
+const isLeaf = (value: ExactJson | undefined): boolean => typeof value !== 'object' || value === null;
 
 export const isExactObject = (value: unknown): value is ExactObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson);
