@@ -5,7 +5,7 @@ import type { Message, MessageAttachment, ToolMessage } from '../provider.ts';
 import { turnItems } from './turn-items.ts';
 
 /** A window may begin in the middle of a conversation; it is sent with a message of the user at its start. */
-export const OPENING = '[The beginning of this conversation is left out.]';
+const OPENING = '[The beginning of this conversation is left out.]';
 
 // The API states a length only; these characters occur in the ids of its servers.
 const ID_RULE = { alphabet: /[A-Za-z0-9_.:-]/, max: 64 };

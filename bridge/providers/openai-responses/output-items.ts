@@ -22,7 +22,8 @@ export interface OutputItems {
 interface Slot {
   readonly index: number;
   item: ExactObject;
-  readonly pieces: Map<string, Piece>;
+  /** Null while there are none, and once the item has them all itself. */
+  pieces: Map<string, Piece> | null;
 }
 
 interface Piece {
@@ -38,7 +39,7 @@ export function newOutputItems(): OutputItems {
   const byId = new Map<string, Slot>();
 
   function add(index: number | null, id: string): Slot {
-    const slot: Slot = { index: index ?? slots.length, item: {}, pieces: new Map() };
+    const slot: Slot = { index: index ?? slots.length, item: {}, pieces: null };
     slots.push(slot);
     if (index !== null) byIndex.set(index, slot);
     if (id !== '') byId.set(id, slot);
@@ -56,10 +57,11 @@ export function newOutputItems(): OutputItems {
   function pieceOf(event: ExactObject, into: Field): Piece {
     const listed = into === 'content' || into === 'summary';
     const at = listed ? (indexIn(event[into === 'content' ? 'content_index' : 'summary_index']) ?? 0) : 0;
-    const { pieces } = slotOf(event);
+    const slot = slotOf(event);
     const key = `${into} ${at}`;
-    const piece = pieces.get(key) ?? { into, at, part: {}, chunks: [] };
-    pieces.set(key, piece);
+    slot.pieces ??= new Map();
+    let piece = slot.pieces.get(key);
+    if (piece === undefined) slot.pieces.set(key, (piece = { into, at, part: {}, chunks: [] }));
     return piece;
   }
 
@@ -75,7 +77,10 @@ export function newOutputItems(): OutputItems {
       slot.item = item;
     },
     close(event) {
-      slotOf(event).item = objectIn(event['item']);
+      const slot = slotOf(event);
+      slot.item = objectIn(event['item']);
+      const told = [...(slot.pieces?.values() ?? [])];
+      if (told.every(({ into }) => has(slot.item, into))) slot.pieces = null;
     },
     part(event, into, part) {
       pieceOf(event, into).part = part;
@@ -91,19 +96,23 @@ export function newOutputItems(): OutputItems {
 
 const indexIn = (value: ExactJson | undefined): number | null => (typeof value === 'number' ? value : null);
 
+const has = (item: ExactObject, field: Field): boolean =>
+  field === 'content' || field === 'summary' ? listIn(item[field]).length > 0 : textIn(item[field]) !== '';
+
 /** The item with its gaps filled from the deltas. */
 function wholeItem({ item, pieces }: Slot): ExactObject {
+  if (pieces === null) return item;
   const told = [...pieces.values()];
   const type = textIn(item['type']) || typeOf(told);
   const filled: Record<string, ExactJson> = { ...item, type };
   if (type === 'message') filled['role'] ??= 'assistant';
   for (const field of ['arguments', 'input'] as const) {
     const piece = told.find(({ into }) => into === field);
-    if (piece !== undefined && textIn(item[field]) === '') filled[field] = piece.chunks.join('');
+    if (piece !== undefined && !has(item, field)) filled[field] = piece.chunks.join('');
   }
   for (const list of ['content', 'summary'] as const) {
     const parts = told.filter(({ into }) => into === list).toSorted((a, b) => a.at - b.at);
-    if (parts.length > 0 && listIn(item[list]).length === 0) filled[list] = parts.map((piece) => partOf(piece, type));
+    if (parts.length > 0 && !has(item, list)) filled[list] = parts.map((piece) => partOf(piece, type));
   }
   return filled;
 }

@@ -15,7 +15,7 @@ import { sameFamily } from '../api/model-family.ts';
 import type { AssistantMessage, MessageCall } from '../provider.ts';
 
 /** What a turn is sent as. The ids of its calls are those of the request. */
-export interface TurnItems {
+interface TurnItems {
   /** In order; none when the turn says nothing. */
   readonly items: readonly ExactJson[];
   /** The ids of calls of custom tools: their results are of another kind. */
