@@ -26,7 +26,26 @@ export function parseExact(text: string): ExactJson {
   return MAY_CHANGE.test(text) ? withRawNumbers(text) : value;
 }
 
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/g;
+const TOKEN = /-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/y;
+
+/** The tokens of valid JSON text. Strings are scanned by hand: a pattern would use the stack for each character of a long one. */
+function* tokensOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    TOKEN.lastIndex = at;
+    const end = text[at] === '"' ? stringEnd(text, at) : TOKEN.test(text) ? TOKEN.lastIndex : -1;
+    if (end !== -1) yield text.slice(at, end);
+    at = end === -1 ? at + 1 : end;
+  }
+}
+
+/** Behind the first quote after `start` that no backslash escapes. */
+function stringEnd(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (text[before] === '\\') before -= 1;
+    if ((at - before) % 2 === 1) return at + 1;
+  }
+}
 
 // The text is valid JSON, so that its tokens alone describe it. Nesting is followed with a stack of our own.
 function withRawNumbers(text: string): ExactJson {
@@ -42,7 +61,7 @@ function withRawNumbers(text: string): ExactJson {
       into.key = null;
     }
   };
-  for (const [token] of text.matchAll(TOKENS)) {
+  for (const token of tokensOf(text)) {
     const into = open.at(-1);
     if (token === '{' || token === '[') {
       const next: Open = token === '[' ? { list: [] } : { fields: {}, key: null };

@@ -31,9 +31,11 @@ export function contentsOf(messages: readonly Message[], model: string): readonl
     if (message.role === 'assistant') {
       const parts = modelParts(message, model, calls);
       if (parts.length > 0) modelTurn(turns).push(...parts);
-    } else addUserParts(userTurn(turns), message, calls);
+    } else if (message.role === 'tool' || message.text !== '' || (message.attachments ?? []).length > 0) {
+      addUserParts(userTurn(turns), message, calls);
+    }
   }
-  const written = turns.map(contentOf).filter(({ parts }) => parts.length > 0);
+  const written = turns.map(contentOf);
   return written[0]?.role === 'user' ? written : [{ role: 'user', parts: [{ text: EARLIER }] }, ...written];
 }
 
@@ -50,7 +52,6 @@ function modelTurn(turns: Turn[]): Part[] {
   return parts;
 }
 
-/** The last turn if it is a user's. One that stays empty is opened by the next part of a user, and left out if none comes. */
 function userTurn(turns: Turn[]): UserTurn {
   const last = turns.at(-1);
   if (last?.role === 'user') return last;

@@ -33,7 +33,7 @@ export function readReply(body: ExactJson): GenerateReply {
   const { content, calls, parts } = readParts(partsOf(candidate));
   for (const key of CANDIDATE_ITEMS) {
     const field = objectIn(candidate[key]);
-    if (Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
+    if (Object.keys(field).length > 0) parts.push({ item: textOf({ [key]: field }) });
   }
   const stop = stopOf(candidate, body, calls.length > 0);
   const usage = usageOf(body['usageMetadata']);
@@ -97,7 +97,7 @@ function readParts(list: readonly ExactObject[]): Turn {
       if (joins) parts[parts.length - 1] = { text: last.text + next.text };
       else if (text !== '' || next.with !== undefined) parts.push(next);
       texts.push(text);
-    } else parts.push({ item: exactText(part) });
+    } else parts.push({ item: textOf(part) });
   }
   return { content: texts.join(''), calls, parts };
 }
@@ -122,28 +122,37 @@ function callOf(
 
 function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
   const value = withoutNeedlessRaw(args);
-  return holdsRaw(value) ? { arguments_text: exactText(value) } : { arguments: value as Json };
+  return holdsRaw(value) ? { arguments_text: textOf(value) } : { arguments: value as Json };
 }
+
+/** The JSON text, as {@link exactText} writes it. */
+const textOf = (value: ExactJson): string => (holdsRaw(value) ? exactText(value) : JSON.stringify(value));
 
 const holdsRaw = (value: ExactJson): boolean =>
   value instanceof RawJson || (typeof value === 'object' && value !== null && Object.values(value).some(holdsRaw));
 
-/** An integer may be written as `1e5`: it is one number, whether a stream or a plain body brings it. */
+/** A number that a double holds is plain, however it is written (`1e5`, `0.50`): so a stream and a plain body read equally. */
 function withoutNeedlessRaw(value: ExactJson): ExactJson {
   if (!holdsRaw(value)) return value;
-  if (value instanceof RawJson) {
-    const number = Number(value.text);
-    return Number.isSafeInteger(number) && !Object.is(number, -0) ? number : value;
-  }
+  if (value instanceof RawJson) return isExactlyHeld(value.text) ? Number(value.text) : value;
   if (Array.isArray(value)) return (value as readonly ExactJson[]).map(withoutNeedlessRaw);
   return Object.fromEntries(
     Object.entries(value as ExactObject).map(([key, field]) => [key, withoutNeedlessRaw(field)]),
   );
 }
 
+/** A double holds any 15 digits (IEEE 754, binary64) within its range. */
+function isExactlyHeld(text: string): boolean {
+  const [digits = ''] = text.replace(/^-?0*\.?0*|\./g, '').split(/[eE]/);
+  const significant = digits.replace(/0+$/, '').length;
+  const number = Number(text);
+  if (significant === 0) return !Object.is(number, -0);
+  return significant <= 15 && Number.isFinite(number) && Math.abs(number) > 1e-300;
+}
+
 type Bare = { readonly text: number } | { readonly call: number };
 const withRest = <P extends Bare>(part: P, rest: ExactObject): P & { readonly with?: string } =>
-  Object.keys(rest).length === 0 ? part : { ...part, with: exactText(rest) };
+  Object.keys(rest).length === 0 ? part : { ...part, with: textOf(rest) };
 
 /** Texts and then calls, in order and with nothing else, are what every API's turn is. */
 function saysNothing(parts: readonly LayoutPart[]): boolean {

@@ -19,9 +19,10 @@ export function newGeminiFold(): StreamFold {
   let closed = false;
   return {
     add({ data }: StreamEvent): readonly ReplyDelta[] {
+      const isShort = data.length < 16;
       // Some proxies end the stream as other APIs do.
-      closed ||= data.trim() === '[DONE]';
-      if (closed || data.trim() === '') return [];
+      closed ||= isShort && data.trim() === '[DONE]';
+      if (closed || (isShort && data.trim() === '')) return [];
       const chunk = parseChunk(data);
       return Array.isArray(chunk) ? (chunk as readonly ExactJson[]).flatMap(response.add) : response.add(chunk);
     },
@@ -70,50 +71,53 @@ type Folded =
 
 function newResponseFold() {
   const folded: Folded[] = [];
-  let whole: ExactObject = {};
-  let candidate: ExactObject | null = null;
+  // Filled in place: copies of a stream's every chunk would cost more than parsing them.
+  const whole: Fields = {};
+  const usage: Fields = {};
+  const candidate: Fields = {};
   let open: OpenCall | null = null;
 
   function add(chunk: ExactJson): readonly ReplyDelta[] {
     if (!isExactObject(chunk)) throw malformed('an event', 'an object');
     if (chunk['error'] !== undefined) throw errorOf(chunk, null);
-    const { candidates, usageMetadata, ...fields } = chunk;
     // Counts are cumulative; a later chunk may leave out what an earlier one said.
-    const usage = isExactObject(usageMetadata) ? { ...objectIn(whole['usageMetadata']), ...usageMetadata } : null;
-    whole = { ...whole, ...fields, ...(usage === null ? {} : { usageMetadata: usage }) };
-    const own = listIn(candidates).find((each) => indexOf(each) === 0);
-    return own === undefined ? [] : addCandidate(own);
+    Object.assign(usage, objectIn(chunk['usageMetadata']));
+    Object.assign(whole, chunk);
+    const deltas: ReplyDelta[] = [];
+    const own = listIn(chunk['candidates']).find((each) => indexOf(each) === 0);
+    if (own !== undefined) addCandidate(own, deltas);
+    return deltas;
   }
 
-  function addCandidate(next: ExactJson): readonly ReplyDelta[] {
+  function addCandidate(next: ExactJson, deltas: ReplyDelta[]): void {
     if (!isExactObject(next)) throw malformed('$.candidates[0]', 'an object');
-    const { content, ...fields } = next;
-    candidate = mergeCandidate(candidate ?? {}, fields);
-    const parts = objectIn(content)['parts'] ?? [];
+    mergeCandidate(candidate, next);
+    const parts = objectIn(next['content'])['parts'] ?? [];
     if (!Array.isArray(parts)) throw malformed('$.candidates[0].content.parts', 'a list');
-    return (parts as readonly ExactJson[]).flatMap(addPart);
+    for (const part of parts as readonly ExactJson[]) {
+      if (!isExactObject(part)) throw malformed('$.candidates[0].content.parts', 'a list of objects');
+      if (isExactObject(part['functionCall'])) addCall(part, part['functionCall']);
+      else addOther(part, deltas);
+    }
   }
 
-  function addPart(part: ExactJson): readonly ReplyDelta[] {
-    if (!isExactObject(part)) throw malformed('$.candidates[0].content.parts', 'a list of objects');
-    if (isExactObject(part['functionCall'])) {
-      addCall(part, part['functionCall']);
-      return [];
-    }
+  function addOther(part: ExactObject, deltas: ReplyDelta[]): void {
     const text = textIn(part['text']);
     const thought = part['thought'] === true;
-    if (isPlainText(part, thought)) {
-      const last = folded.at(-1);
-      if (last !== undefined && 'texts' in last && last.thought === thought) last.texts.push(text);
-      else folded.push({ thought, texts: [text] });
-    } else folded.push({ part });
-    return text === '' ? [] : [{ kind: thought ? 'thinking' : 'text', text }];
+    if (text !== '') deltas.push({ kind: thought ? 'thinking' : 'text', text });
+    if (!isPlainText(part, thought)) {
+      folded.push({ part });
+      return;
+    }
+    const last = folded.at(-1);
+    if (last !== undefined && 'texts' in last && last.thought === thought) last.texts.push(text);
+    else folded.push({ thought, texts: [text] });
   }
 
   function addCall(part: ExactObject, call: ExactObject): void {
-    const continues = open !== null && textIn(call['name']) === '';
-    if (continues && open !== null) open = open.add(part) ? open : null;
-    else if (call['willContinue'] === true) {
+    if (open !== null && textIn(call['name']) === '') {
+      open = open.add(part) ? open : null;
+    } else if (call['willContinue'] === true) {
       open = openCall(part);
       folded.push({ call: open });
     } else {
@@ -123,13 +127,20 @@ function newResponseFold() {
   }
 
   function final(): ExactJson | null {
-    if (wordOf(candidate?.['finishReason']) === '' && blockReasonOf(whole) === '') return null;
-    if (candidate === null) return whole;
-    return { ...whole, candidates: [{ ...candidate, content: { role: 'model', parts: folded.map(partOf) } }] };
+    if (wordOf(candidate['finishReason']) === '' && blockReasonOf(whole) === '') return null;
+    const content = { role: 'model', parts: folded.map(partOf) };
+    const isBare = folded.length === 0 && Object.keys(candidate).length === 0;
+    return {
+      ...whole,
+      ...(Object.keys(usage).length === 0 ? {} : { usageMetadata: usage }),
+      candidates: isBare ? [] : [{ ...candidate, content }],
+    };
   }
 
   return { add, final };
 }
+
+type Fields = { [key: string]: ExactJson };
 
 /** Text with no other field: the next one of its kind continues it. */
 const isPlainText = (part: ExactObject, thought: boolean): boolean =>
@@ -143,21 +154,18 @@ function partOf(folded: Folded): ExactObject {
 }
 
 /** What the last chunk states counts; only citations are listed where their text was, and grounding may begin empty. */
-function mergeCandidate(before: ExactObject, next: ExactObject): ExactObject {
-  const merged: { [key: string]: ExactJson } = { ...before, ...next };
-  for (const key of CANDIDATE_ITEMS) {
-    const old = before[key];
-    const added = next[key];
-    if (isExactObject(old) && isExactObject(added)) merged[key] = mergeFields(old, added, key === 'citationMetadata');
+function mergeCandidate(candidate: Fields, next: ExactObject): void {
+  for (const [key, field] of Object.entries(next)) {
+    const old = candidate[key];
+    const isUnset = key === 'finishReason' && wordOf(field) === '';
+    if (key === 'content' || isUnset) continue;
+    candidate[key] =
+      isExactObject(old) && isExactObject(field) ? mergeFields(old, field, key === 'citationMetadata') : field;
   }
-  if (wordOf(next['finishReason']) === '' && before['finishReason'] !== undefined) {
-    merged['finishReason'] = before['finishReason'];
-  }
-  return merged;
 }
 
 function mergeFields(old: ExactObject, added: ExactObject, joins: boolean): ExactObject {
-  const merged: { [key: string]: ExactJson } = { ...old };
+  const merged: Fields = { ...old };
   for (const [key, field] of Object.entries(added)) {
     merged[key] = joins && Array.isArray(field) ? [...listIn(old[key]), ...listIn(field)] : field;
   }
