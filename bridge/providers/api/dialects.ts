@@ -1,15 +1,14 @@
 // Loads a dialect when it is used.
 import type { ModelServerName } from '../../../src/files/model-servers.ts';
-import { ProviderError } from '../provider.ts';
 import type { Dialect } from './dialect.ts';
 
-const LOADERS: { readonly [name in ModelServerName]?: () => Promise<Dialect> } = {
-  bedrock: async () => (await import('../bedrock/dialect.ts')).bedrockConverse,
+const LOADERS: Readonly<Record<ModelServerName, () => Promise<Dialect>>> = {
   'openai-chat': async () => (await import('../openai-chat/dialect.ts')).openAiChat,
+  'openai-responses': async () => (await import('../openai-responses/dialect.ts')).openAiResponses,
+  anthropic: async () => (await import('../anthropic/dialect.ts')).anthropicMessages,
+  'vertex-anthropic': async () => (await import('../anthropic/dialect.ts')).vertexAnthropic,
+  gemini: async () => (await import('../gemini/dialect.ts')).gemini,
+  bedrock: async () => (await import('../bedrock/dialect.ts')).bedrockConverse,
 };
 
-export async function loadDialect(name: ModelServerName): Promise<Dialect> {
-  const load = LOADERS[name];
-  if (load === undefined) throw new ProviderError('provider_terminal', `this build does not speak the API ${name}`);
-  return await load();
-}
+export const loadDialect = (name: ModelServerName): Promise<Dialect> => LOADERS[name]();
