@@ -12,8 +12,6 @@ export interface WireAnswer {
   readonly silent?: true;
   /** After the body, the connection is reset. */
   readonly reset?: true;
-  /** The body again and again, up to this many bytes. */
-  readonly bytes?: number;
 }
 
 export interface WireRequest {
@@ -28,15 +26,12 @@ export interface ModelServer {
   readonly asked: readonly WireRequest[];
   /** What is answered from now on; forgets the requests so far. */
   answer(...answers: readonly WireAnswer[]): void;
-  /** Resolves when the server has written the answer to the next request. */
-  written(): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function openModelServer(): Promise<ModelServer> {
   const asked: WireRequest[] = [];
   let answers: WireAnswer[] = [];
-  let onWritten = (): void => undefined;
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8');
@@ -46,7 +41,6 @@ export async function openModelServer(): Promise<ModelServer> {
     request.on('end', () => {
       asked.push({ path: request.url ?? '', headers: request.headers, body });
       give(response, answers.shift() ?? { status: 418, body: 'no prepared answer' });
-      onWritten();
     });
   });
   await new Promise<void>((resolve) => {
@@ -59,10 +53,6 @@ export async function openModelServer(): Promise<ModelServer> {
       answers = [...more];
       asked.length = 0;
     },
-    written: () =>
-      new Promise((resolve) => {
-        onWritten = resolve;
-      }),
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -72,12 +62,11 @@ export async function openModelServer(): Promise<ModelServer> {
 }
 
 function give(response: ServerResponse, answer: WireAnswer): void {
-  const { status = 200, headers = {}, body = '', slow, silent, reset, bytes } = answer;
+  const { status = 200, headers = {}, body = '', slow, silent, reset } = answer;
   const whole = Buffer.from(body);
   response.writeHead(status, headers);
   response.flushHeaders();
   if (slow === true) for (const byte of whole) response.write(Buffer.of(byte));
-  else if (bytes !== undefined) for (let sent = 0; sent < bytes; sent += whole.length) response.write(whole);
   else response.write(whole);
   if (reset === true) setImmediate(() => response.destroy());
   else if (silent !== true) response.end();

@@ -19,7 +19,7 @@ test('deltas, however they are cut, show the text without keys, and each kind in
         shown[kind] += text;
       });
       const wanted = { text: said.join(''), thinking: thought.join('') };
-      const rest = { text: [...wanted.text], thinking: [...wanted.thinking] };
+      const rest = { text: Array.from(wanted.text), thinking: Array.from(wanted.thinking) };
       while (rest.text.length + rest.thinking.length > 0) {
         for (const kind of ['text', 'thinking'] as const) {
           const piece = rest[kind].splice(0, (cuts.next().value ?? 0) + 1).join('');
