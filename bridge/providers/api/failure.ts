@@ -56,14 +56,21 @@ const INVALID = /invalid_request|validation_?exception|invalid_argument|failed_p
 
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
+const isTransient = (status: number | null): boolean => status !== null && (TRANSIENT.has(status) || status >= 500);
+
 function codeOf(status: number | null, words: string, waits: boolean): ProviderErrorCode {
-  const transient = status !== null && (TRANSIENT.has(status) || status >= 500);
-  if (!transient && (status === 413 || CONTEXT.test(words))) return 'context_length';
+  const transient = isTransient(status);
   // A limit that ends at a stated time is a rate, whatever the server calls it.
-  if (status === 402 || ((status === null || status < 500) && QUOTA.test(words) && !waits)) return 'provider_quota';
-  if (status === 401 || status === 403 || (!transient && AUTH.test(words))) return 'provider_auth';
-  if (transient) return 'provider_retryable';
-  if (status !== null) return status >= 400 ? 'invalid_request' : 'provider_terminal';
+  const spent = status === 402 || ((status === null || status < 500) && !waits && QUOTA.test(words));
+  if (transient) return spent ? 'provider_quota' : 'provider_retryable';
+  if (status === 413 || CONTEXT.test(words)) return 'context_length';
+  if (spent) return 'provider_quota';
+  if (status === 401 || status === 403 || AUTH.test(words)) return 'provider_auth';
+  return status === null ? codeOfWords(words) : status >= 400 ? 'invalid_request' : 'provider_terminal';
+}
+
+/** The error came inside a 200, and states no status. */
+function codeOfWords(words: string): ProviderErrorCode {
   if (RETRYABLE.test(words)) return 'provider_retryable';
   return INVALID.test(words) ? 'invalid_request' : 'provider_terminal';
 }

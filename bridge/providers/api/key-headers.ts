@@ -13,5 +13,5 @@ export function keyHeaders({ api, baseUrl, apiKey }: Keyed): Readonly<Record<str
   if (api === 'gemini') return { 'x-goog-api-key': apiKey };
   const bearer = { authorization: `Bearer ${apiKey}` };
   // Azure reads its own keys in a header of its own, and tokens of its directory in the usual one.
-  return /\.azure\.com$/.test(new URL(baseUrl).hostname) ? { ...bearer, 'api-key': apiKey } : bearer;
+  return new URL(baseUrl).hostname.endsWith('.azure.com') ? { ...bearer, 'api-key': apiKey } : bearer;
 }

@@ -16,9 +16,9 @@ export function replyWithout(reply: GenerateReply, keys: Redactor): GenerateRepl
 }
 
 export interface DeltaGate {
-  take(delta: ReplyDelta): void;
+  readonly take: (delta: ReplyDelta) => void;
   /** Lets go of what was held back, because it might have been the beginning of a key. */
-  end(): void;
+  readonly end: () => void;
 }
 
 /** Passes deltas on; the end of one that may be the beginning of a key waits for the next. */

@@ -53,36 +53,42 @@ export function newCallFold(): CallFold {
     return name !== '' && at.name !== '' && name !== at.name && id === '' ? undefined : at;
   }
 
+  function begin(body: OpenCall['body'], index: number | null): OpenCall {
+    const open = newCall(body);
+    calls.push(open);
+    if (index !== null) byIndex.set(index, open);
+    return open;
+  }
+
   return {
     add(call) {
-      const { function: asFunction, custom, index: place, type } = call;
+      const { function: asFunction, custom, index: place } = call;
       const isCustom = isBlank(asFunction) && isExactObject(custom);
       const body = objectIn(isCustom ? custom : asFunction);
       const id = typeof call['id'] === 'number' ? String(call['id']) : textIn(call['id']);
       const name = textIn(body['name']);
       const index = typeof place === 'number' ? place : null;
-      let open = find({ index, id, name });
-      if (open === undefined) {
-        open = newCall(isCustom ? 'custom' : 'function');
-        calls.push(open);
-        if (index !== null) byIndex.set(index, open);
-      }
+      const open = find({ index, id, name }) ?? begin(isCustom ? 'custom' : 'function', index);
       if (open.id === '' && id !== '') {
         open.id = id;
         byId?.set(id, open);
       }
       if (open.name === '') open.name = name;
-      if (textIn(type) !== '') open.type = textIn(type);
-      const given = body['arguments'] ?? body['input'];
-      if (typeof given === 'string') open.pieces.push(given);
-      else if (given !== undefined && given !== null) open.value = given;
-      const further = furtherFields(call, CALL_FIELDS);
-      if (further !== null) open.fields = { ...open.fields, ...further };
-      const inBody = furtherFields(body, BODY_FIELDS);
-      if (inBody !== null) open.bodyFields = { ...open.bodyFields, ...inBody };
+      addFields(open, call, body);
     },
     all: () => calls.map(closedCall),
   };
+}
+
+function addFields(open: OpenCall, call: ExactObject, body: ExactObject): void {
+  if (textIn(call['type']) !== '') open.type = textIn(call['type']);
+  const given = body['arguments'] ?? body['input'];
+  if (typeof given === 'string') open.pieces.push(given);
+  else if (given !== undefined && given !== null) open.value = given;
+  const further = furtherFields(call, CALL_FIELDS);
+  if (further !== null) open.fields = { ...open.fields, ...further };
+  const inBody = furtherFields(body, BODY_FIELDS);
+  if (inBody !== null) open.bodyFields = { ...open.bodyFields, ...inBody };
 }
 
 const newCall = (body: OpenCall['body']): OpenCall => ({

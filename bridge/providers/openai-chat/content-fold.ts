@@ -1,5 +1,5 @@
 // The content of a streamed message: text, or parts.
-import { type ExactJson, type ExactObject, isExactObject, listIn, textIn } from '../api/exact-json.ts';
+import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
 
 export interface ContentFold {
   /** Returns what the content of a delta lets a person read. */
@@ -32,15 +32,15 @@ export function newContentFold(): ContentFold {
 
   function addPart(part: ExactJson): { text?: string; thinking?: string } {
     plain = false;
-    if (isExactObject(part) && part['type'] === 'text' && typeof part['text'] === 'string') {
-      const { type: _, text, ...fields } = part;
-      append('text', text as string, fields);
-      return { text: text as string };
+    const { type, text, ...fields } = objectIn(part);
+    if (type === 'text' && typeof text === 'string') {
+      append('text', text, fields);
+      return { text };
     }
     const thought = thoughtIn(part);
     if (thought !== null) {
-      const { type: _, thinking: _t, ...fields } = part as ExactObject;
-      append('thinking', thought, fields);
+      const { thinking: _, ...further } = fields;
+      append('thinking', thought, further);
       return { thinking: thought };
     }
     open = null;

@@ -134,27 +134,33 @@ function readCall(call: ExactObject, cut: boolean): ReadCall {
   const isCustom = isBlank(asFunction) && !isBlank(custom);
   const body = objectIn(isCustom ? custom : asFunction);
   // A kind that is not known has no name; its kind is one that no tool has, so that the model hears that the call is rejected.
-  const kind = textIn(call['type']);
-  const unknown = kind !== '' && kind !== 'function' && kind !== 'custom' && !isExactObject(asFunction);
-  const others = furtherFields(call, CALL_FIELDS);
-  const further = furtherFields(body, BODY_FIELDS);
-  const isUsual = (kind === '' || kind === 'function') && others === null && further === null;
-  const extra = isUsual
-    ? null
-    : {
-        ...(kind === '' || kind === 'function' ? {} : { type: kind }),
-        ...others,
-        ...(further === null ? {} : { [isCustom ? 'custom' : 'function']: further }),
-      };
+  const kind = kindOf(call);
+  const unknown = kind !== '' && kind !== 'custom' && !isExactObject(asFunction);
   const given = typeof id === 'number' ? String(id) : textIn(id);
   const name = unknown ? kind : textIn(body['name']);
+  const written = argumentsOf(body['arguments'] ?? body['input'], cut);
   return {
-    call: {
-      ...(given === '' ? { name } : { id: given, name }),
-      ...argumentsOf(body['arguments'] ?? body['input'], cut),
-    },
-    extra: extra === null ? null : exactText(extra),
+    call: given === '' ? { name, ...written } : { id: given, name, ...written },
+    extra: extraOf(call, isCustom ? 'custom' : 'function', body),
   };
+}
+
+/** Empty for a function, as nearly all calls are. */
+function kindOf(call: ExactObject): string {
+  const kind = textIn(call['type']);
+  return kind === 'function' ? '' : kind;
+}
+
+function extraOf(call: ExactObject, place: string, body: ExactObject): string | null {
+  const others = furtherFields(call, CALL_FIELDS);
+  const further = furtherFields(body, BODY_FIELDS);
+  const kind = kindOf(call);
+  if (kind === '' && others === null && further === null) return null;
+  return exactText({
+    ...(kind === '' ? {} : { type: kind }),
+    ...others,
+    ...(further === null ? {} : { [place]: further }),
+  });
 }
 
 function argumentsOf(written: ExactJson | undefined, cut: boolean): Partial<ReplyCall> {

@@ -92,43 +92,44 @@ function chatMessages(message: Message, model: string): readonly Written[] {
 /** None for a turn that says nothing: servers refuse it. */
 function assistantMessage(message: AssistantMessage, model: string): readonly Written[] {
   const parts = fittingParts(message, 'openai.chat', model) ?? plainParts(message);
-  const { text, calls } = message;
+  const [first] = parts;
+  const fields = first !== undefined && 'item' in first ? fieldsOfItem(first.item) : null;
+  const { content, refusal } = contentOf(message.text, fields === null ? parts : parts.slice(1));
+  const calls = parts.flatMap((part) =>
+    'call' in part ? [chatCall(message.calls[part.call] as MessageCall, part.with)] : [],
+  );
+  if (content === null && calls.length === 0 && fields === null && refusal === '') return [];
+  const { role, text: body } = writtenOf('assistant', {
+    content,
+    ...(refusal === '' ? {} : { refusal }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  });
+  return [{ role, text: fields === null ? body : new RawJson(`${body.text.slice(0, -1)},${fields}}`) }];
+}
+
+/** A text while there are only texts without further fields, else a list. Empty texts are left out. */
+function contentOf(text: string, parts: readonly LayoutPart[]): { content: ExactJson; refusal: string } {
   let at = 0;
-  let fields = '';
   let refusal = '';
-  const pieces: string[] = [];
-  const content: ExactJson[] = [];
-  const written: ExactJson[] = [];
-  /** Only texts without further fields: the content is a text, not a list. */
   let plain = true;
-  for (const [index, part] of parts.entries()) {
-    if ('call' in part) written.push(chatCall(calls[part.call] as MessageCall, part.with));
-    else if ('text' in part) {
+  const pieces: string[] = [];
+  const list: ExactJson[] = [];
+  for (const part of parts) {
+    if ('item' in part) {
+      plain = false;
+      list.push(new RawJson(part.item));
+    } else if ('text' in part) {
       const piece = text.slice(at, at + part.text);
       at += part.text;
       if (part.with === REFUSAL) refusal = piece;
       else if (piece !== '') {
         plain &&= part.with === undefined;
         pieces.push(piece);
-        content.push({
-          type: 'text',
-          text: piece,
-          ...(part.with === undefined ? {} : objectIn(parseExact(part.with))),
-        });
+        list.push({ type: 'text', text: piece, ...(part.with === undefined ? {} : objectIn(parseExact(part.with))) });
       }
-    } else if (index === 0 && fieldsOfItem(part.item) !== null) fields = fieldsOfItem(part.item) ?? '';
-    else {
-      plain = false;
-      content.push(new RawJson(part.item));
     }
   }
-  if (content.length === 0 && written.length === 0 && fields === '' && refusal === '') return [];
-  const { role, text: body } = writtenOf('assistant', {
-    content: content.length === 0 ? null : plain ? pieces.join('') : content,
-    ...(refusal === '' ? {} : { refusal }),
-    ...(written.length === 0 ? {} : { tool_calls: written }),
-  });
-  return [{ role, text: fields === '' ? body : new RawJson(`${body.text.slice(0, -1)},${fields}}`) }];
+  return { content: list.length === 0 ? null : plain ? pieces.join('') : list, refusal };
 }
 
 const plainParts = ({ text, calls }: AssistantMessage): readonly LayoutPart[] => [

@@ -53,7 +53,13 @@ function newClock() {
   };
 }
 
-export function describeContract(sample: ApiSample): void {
+export function describeContract(name: string, sample: ApiSample): void {
+  describe(`${name} over the wire`, () => {
+    contractOf(sample);
+  });
+}
+
+function contractOf(sample: ApiSample): void {
   let server: ModelServer;
   let other: ModelServer;
   beforeAll(async () => {

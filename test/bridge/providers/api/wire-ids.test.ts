@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { wireIds } from '../../../../bridge/providers/api/wire-ids.ts';
 import type { Message } from '../../../../bridge/providers/provider.ts';

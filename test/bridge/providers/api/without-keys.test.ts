@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { newDeltaGate, replyWithout } from '../../../../bridge/providers/api/without-keys.ts';
 import type { ReplyDelta } from '../../../../bridge/providers/provider.ts';

@@ -1,5 +1,4 @@
-import { describe } from 'vitest';
 import { describeContract } from '../contract.ts';
 import { converseSample } from './sample.ts';
 
-describe('Converse', () => describeContract(converseSample));
+describeContract('Converse', converseSample);

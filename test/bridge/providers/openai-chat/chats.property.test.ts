@@ -1,5 +1,5 @@
 // Whatever the history of a session, servers take the request.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openAiChat } from '../../../../bridge/providers/openai-chat/dialect.ts';
 import type { Message } from '../../../../bridge/providers/provider.ts';
