@@ -5,6 +5,7 @@ import { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../../schemas/limits.ts';
 import { MODEL_SERVERS, MODEL_SERVER_NAMES, type ModelServerName } from '../../src/files/model-servers.ts';
+import { baseUrlFault } from '../providers/api/endpoint.ts';
 import { WorkspaceName } from '../../schemas/undo.ts';
 
 export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|api [options]
@@ -135,6 +136,8 @@ function parse(args: readonly string[]) {
 function baseUrl(api: ModelServerName, given: string | undefined): string {
   const url = given ?? MODEL_SERVERS[api].baseUrl;
   if (url === null) throw new Misuse(`--base-url is required with --api ${api}`);
+  const fault = baseUrlFault(url);
+  if (fault !== null) throw new Misuse(`--base-url: ${fault}`);
   return url;
 }
 

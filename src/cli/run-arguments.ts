@@ -113,7 +113,8 @@ function serverArguments(options: Options, common: readonly string[]): Pick<Brid
   const keys = keyVariables
     .flatMap((name) => [[name, process.env[name] ?? ''] as const])
     .filter(([, key]) => key !== '');
-  const baseUrl = options['baseUrl'] ?? process.env[baseUrlVariable];
+  // An empty variable is one that is not set.
+  const baseUrl = options['baseUrl'] ?? (process.env[baseUrlVariable] || undefined);
   if (baseUrl === undefined && (keys.length === 0 || usual === null)) {
     const needed =
       usual === null

@@ -3,16 +3,16 @@ import { isHttpUrl } from '../../../src/client/http-url.ts';
 
 /** Why a base URL is not used, with what to do; null when it is fine. */
 export function baseUrlFault(baseUrl: string): string | null {
-  if (!isHttpUrl(baseUrl)) return 'baseUrl must be an http or https URL such as https://api.openai.com/v1';
+  if (!isHttpUrl(baseUrl)) return 'the base URL must be an http or https URL such as https://api.openai.com/v1';
   const url = new URL(baseUrl);
   if (url.username !== '' || url.password !== '') {
-    return 'baseUrl must not hold a user name or a password: give the key as apiKey, which is sent in a header';
+    return 'the base URL must not hold a user name or a password: a key is given by itself, and sent in a header';
   }
   if ([...url.searchParams.keys()].some((name) => /^(api[-_]?key|key|token|access_token)$/i.test(name))) {
-    return 'baseUrl must not hold a key: give it as apiKey, which is sent in a header';
+    return 'the base URL must not hold a key: it is given by itself, and sent in a header';
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return `baseUrl must use https, because ${url.hostname} is not this machine: the key and the conversation would be readable on the way`;
+    return `the base URL must use https, because ${url.hostname} is not this machine: the key and the conversation would be readable on the way`;
   }
   return null;
 }

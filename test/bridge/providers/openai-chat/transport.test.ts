@@ -54,7 +54,7 @@ test.each(['', 'nope', 'api.openai.com/v1', 'file:///v1'])(
   'a base URL of "%s" is refused before any request',
   (baseUrl) => {
     expect(() => apiProvider({ api: 'openai-chat', baseUrl, clock: newClock() })).toThrow(
-      'baseUrl must be an http or https URL',
+      'the base URL must be an http or https URL',
     );
   },
 );
