@@ -16,17 +16,38 @@ export interface ExactObject {
   readonly [key: string]: ExactJson;
 }
 
-// Sixteen digits in a row, an exponent, or a negative zero: any other number is printed as it was read. A match inside a
-// string costs time, not truth.
-const MAY_CHANGE = /[0-9]{16}|[0-9][eE][-+0-9]|[0-9]\.[0-9]{15}|-0(?![0-9])/;
+// Sixteen digits, an exponent, or a negative zero, where a number may stand (RFC 8259: after `:`, `,` or `[`, or alone). Any other
+// number is printed as it was read. A match inside a string costs time, not truth; without the place before it, the ids and
+// signatures of most responses would match.
+const MAY_CHANGE = /[:,[](?:[-0-9]|\s+[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))/;
 
 /** Parses JSON text; throws a SyntaxError when it is not JSON. */
 export function parseExact(text: string): ExactJson {
   const value = JSON.parse(text) as ExactJson;
+  if (typeof value === 'number') return leafOf(text.trim());
   return MAY_CHANGE.test(text) ? withRawNumbers(text) : value;
 }
 
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/g;
+const TOKEN = /-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/y;
+
+/** The tokens of valid JSON text. Strings are scanned by hand: a pattern would use the stack for each character of a long one. */
+function* tokensOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    TOKEN.lastIndex = at;
+    const end = text[at] === '"' ? stringEnd(text, at) : TOKEN.test(text) ? TOKEN.lastIndex : -1;
+    if (end !== -1) yield text.slice(at, end);
+    at = end === -1 ? at + 1 : end;
+  }
+}
+
+/** Behind the first quote after `start` that no backslash escapes. */
+function stringEnd(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (text[before] === '\\') before -= 1;
+    if ((at - before) % 2 === 1) return at + 1;
+  }
+}
 
 // The text is valid JSON, so that its tokens alone describe it. Nesting is followed with a stack of our own.
 function withRawNumbers(text: string): ExactJson {
@@ -42,7 +63,7 @@ function withRawNumbers(text: string): ExactJson {
       into.key = null;
     }
   };
-  for (const [token] of text.matchAll(TOKENS)) {
+  for (const token of tokensOf(text)) {
     const into = open.at(-1);
     if (token === '{' || token === '[') {
       const next: Open = token === '[' ? { list: [] } : { fields: {}, key: null };
@@ -74,14 +95,25 @@ function setOwn(fields: Record<string, ExactJson>, key: string, value: ExactJson
 /** The JSON text of a value. Lone surrogates are escaped, so the text is always well-formed; undefined fields are left out. */
 export function exactText(value: ExactJson): string {
   if (value instanceof RawJson) return value.text;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || isFlat(value)) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${(value as readonly ExactJson[]).map(exactText).join(',')}]`;
-  const parts: string[] = [];
-  for (const [key, field] of Object.entries(value as ExactObject)) {
-    if (field !== undefined) parts.push(`${JSON.stringify(key)}:${exactText(field)}`);
+  let text = '';
+  for (const key of Object.keys(value)) {
+    const field = (value as ExactObject)[key];
+    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${exactText(field)}`;
   }
-  return `{${parts.join(',')}}`;
+  return `{${text}}`;
 }
+
+/** Nothing inside that must be written by itself: the whole is written in one go. */
+function isFlat(value: readonly ExactJson[] | ExactObject): boolean {
+  if (Array.isArray(value)) return (value as readonly ExactJson[]).every(isLeaf);
+  const fields = value as ExactObject;
+  for (const key in fields) if (!isLeaf(fields[key])) return false;
+  return true;
+}
+
+const isLeaf = (value: ExactJson | undefined): boolean => typeof value !== 'object' || value === null;
 
 export const isExactObject = (value: unknown): value is ExactObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson);

@@ -2,11 +2,16 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { Misuse, parseSecrets, readFirstLine, readOptions } from '../../../bridge/process/options.ts';
 
-const needed = ['--url', 'http://127.0.0.1:1', '--token-file', 't', '--workspace', 'w', '--provider', 'openai'];
+const needed = ['--url', 'http://127.0.0.1:1', '--token-file', 't', '--workspace', 'w', '--provider', 'api'];
 
 describe('the command line', () => {
   test('has defaults for all options that are not required', () => {
-    expect(readOptions(needed, {})).toMatchObject({ sandbox: 'auto', provider: 'openai', exitWithParent: false });
+    expect(readOptions(needed, {})).toMatchObject({
+      sandbox: 'auto',
+      provider: 'api',
+      api: 'openai-chat',
+      exitWithParent: false,
+    });
   });
 
   test('reads the concurrency from the environment unless it is given', () => {
@@ -16,7 +21,21 @@ describe('the command line', () => {
   });
 
   test.each([
-    [['--provider', 'openai'], '--url'],
+    ['openai-responses', 'https://api.openai.com/v1'],
+    ['anthropic', 'https://api.anthropic.com'],
+    ['gemini', 'https://generativelanguage.googleapis.com/v1beta'],
+    ['bedrock', 'https://bedrock-runtime.us-east-1.amazonaws.com'],
+  ])('%s has an address of its own, unless another is given', (api, baseUrl) => {
+    expect(readOptions([...needed, '--api', api], {})).toMatchObject({ api, baseUrl });
+    const given = readOptions([...needed, '--api', api, '--base-url', 'http://localhost:1'], {});
+    expect(given).toMatchObject({ api, baseUrl: 'http://localhost:1' });
+  });
+
+  test.each([
+    [['--provider', 'api'], '--url'],
+    [[...needed, '--api', 'openai'], '--api must be one of openai-chat, '],
+    [[...needed, '--api', 'vertex-anthropic'], '--base-url is required with --api vertex-anthropic'],
+    [[...needed, '--base-url', 'http://host.test'], '--base-url: the base URL must use https'],
     [[...needed, '--sandbox', 'jail'], '--sandbox'],
     [[...needed, '--provider', 'recorded'], '--recording'],
     [[...needed, '--concurrency', '0'], 'concurrency'],

@@ -1,0 +1,189 @@
+// Reads a response: its messages are the text, its function calls the calls, and everything else is kept as an item.
+import type { LayoutPart, Stop } from '../../../schemas/model-turn.ts';
+import type { Usage } from '../../../schemas/run.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  countIn,
+  exactText,
+  isExactObject,
+  listIn,
+  objectIn,
+  textIn,
+} from '../api/exact-json.ts';
+import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
+import { errorOf } from './error.ts';
+
+export function readResponse(final: ExactJson): GenerateReply {
+  const response = responseIn(final);
+  const status = textIn(response['status']);
+  const turn = newTurn();
+  const output = listIn(response['output']);
+  output.forEach((item, index) => {
+    if (!isExactObject(item)) throw malformed(`$.output[${index}]`, 'is not an object');
+    addItem(turn, item, status === 'incomplete' && index === output.length - 1);
+  });
+  const content = turn.texts.join('');
+  const usage = usageOf(response['usage']);
+  return {
+    ...(content === '' ? {} : { content }),
+    calls: turn.calls,
+    ...(usage === undefined ? {} : { usage }),
+    ...(status === '' ? {} : { stop: stopOf(response, status, turn) }),
+    ...(saysNothing(turn.parts)
+      ? {}
+      : { layout: { api: 'openai.responses', model: modelOf(response), parts: turn.parts } }),
+  };
+}
+
+/** The calls and parts of a turn so far. */
+interface Turn {
+  readonly texts: string[];
+  readonly calls: ReplyCall[];
+  readonly parts: LayoutPart[];
+  refuses: boolean;
+}
+
+const newTurn = (): Turn => ({ texts: [], calls: [], parts: [], refuses: false });
+
+function responseIn(final: ExactJson): ExactObject {
+  if (!isExactObject(final)) throw malformed('$', 'is not an object');
+  const { error } = final;
+  const status = textIn(final['status']);
+  if (isExactObject(error) || (typeof error === 'string' && error !== '') || status === 'failed') {
+    throw errorOf(final, null);
+  }
+  if (status === 'queued' || status === 'in_progress' || status === 'cancelled') {
+    throw malformed('$.status', `is "${status}": the response is no completion; turn background mode off`);
+  }
+  if (!Array.isArray(final['output'])) throw malformed('$.output', 'is not a list');
+  return final;
+}
+
+const malformed = (path: string, what: string): ProviderError =>
+  new ProviderError(
+    'provider_retryable',
+    `the server did not answer with a response of the Responses API: ${path} ${what}`,
+  );
+
+function addItem(turn: Turn, item: ExactObject, last: boolean): void {
+  const type = item['type'];
+  if (type === 'message' && (item['role'] ?? 'assistant') === 'assistant') addMessage(turn, item);
+  else if (type === 'function_call') addCall(turn, item, last);
+  else if (type === 'custom_tool_call') addCustomCall(turn, item);
+  else turn.parts.push({ item: exactText(item) });
+}
+
+function addMessage(turn: Turn, item: ExactObject): void {
+  const { type: _type, role: _role, content, ...message } = item;
+  const parts = typeof content === 'string' ? [{ type: 'output_text', text: content }] : listIn(content);
+  if (parts.length === 0) {
+    turn.parts.push({ item: exactText(item) });
+    return;
+  }
+  parts.forEach((part, index) => addContent(turn, part, index === 0 ? message : null));
+}
+
+/** One content part. `message` has the further fields of its message if it is the first part of one. */
+function addContent(turn: Turn, content: ExactJson, message: ExactObject | null): void {
+  const known = textPart(objectIn(content));
+  if (known?.refusal === true) turn.refuses = true;
+  if (known !== null && known.text !== '') turn.texts.push(known.text);
+  const fields: Record<string, ExactJson> = {};
+  const previous = turn.parts.at(-1);
+  const followsText = previous !== undefined && 'text' in previous;
+  if (message !== null && (followsText || !isEmpty(message))) fields['message'] = message;
+  if (known === null) fields['other'] = content;
+  else if (message === null || !isEmpty(known.rest)) fields['part'] = known.rest;
+  turn.parts.push({ text: known?.text.length ?? 0, ...withOf(fields) });
+}
+
+/** The text of a part and its further fields; null when the part is no text. */
+function textPart(part: ExactObject): { text: string; rest: ExactObject; refusal: boolean } | null {
+  const { type, text, refusal, ...rest } = part;
+  if (type === 'refusal' && typeof refusal === 'string') {
+    return { text: refusal, rest: { type, ...(text === undefined ? {} : { text }), ...rest }, refusal: true };
+  }
+  if ((type !== 'output_text' && type !== 'text') || typeof text !== 'string') return null;
+  const further = { ...(refusal === undefined ? {} : { refusal }), ...rest };
+  return { text, rest: type === 'text' ? { type, ...further } : further, refusal: false };
+}
+
+function addCall(turn: Turn, item: ExactObject, last: boolean): void {
+  const { type: _type, name, arguments: written, call_id: _call, ...rest } = item;
+  const text =
+    typeof written === 'string' || written === undefined || written === null ? textIn(written) : exactText(written);
+  const cut = last || item['status'] === 'incomplete';
+  // A call without any arguments is one of a tool without parameters, unless the answer ended before they were written.
+  const given =
+    text.trim() === '' ? (cut ? { arguments_text: CUT_ARGUMENTS } : { arguments: {} }) : { arguments_text: text };
+  pushCall(turn, { ...idOf(item), name: textIn(name), ...given }, rest);
+}
+
+// This text is not JSON: the call is not run, and the model hears why.
+const CUT_ARGUMENTS = '… (cut: the answer ended before the arguments of its last call)';
+
+// The input of a custom tool is text, which refold's tools do not take: it becomes the argument `input`.
+function addCustomCall(turn: Turn, item: ExactObject): void {
+  const { type, name, input, call_id: _call, ...rest } = item;
+  const call = { ...idOf(item), name: textIn(name), arguments_text: exactText({ input: textIn(input) }) };
+  pushCall(turn, call, { type: type as string, ...rest });
+}
+
+const idOf = (item: ExactObject): { id?: string } => {
+  const id = textIn(item['call_id']) || textIn(item['id']);
+  return id === '' ? {} : { id };
+};
+
+function pushCall(turn: Turn, call: ReplyCall, rest: ExactObject): void {
+  turn.parts.push({ call: turn.calls.length, ...withOf(rest) });
+  turn.calls.push(call);
+}
+
+function isEmpty(fields: ExactObject): boolean {
+  for (const _key in fields) return false;
+  return true;
+}
+
+const withOf = (fields: ExactObject): { with?: string } => (isEmpty(fields) ? {} : { with: exactText(fields) });
+
+/** The parts are what a turn without a layout is sent as: its text, then its calls. */
+function saysNothing(parts: readonly LayoutPart[]): boolean {
+  const firstCall = parts.findIndex((part) => 'call' in part);
+  const lastText = parts.findLastIndex((part) => 'text' in part);
+  return (
+    (firstCall === -1 || lastText < firstCall) && parts.every((part) => !('item' in part) && part.with === undefined)
+  );
+}
+
+const INCOMPLETE: Readonly<Record<string, Stop['reason']>> = {
+  max_output_tokens: 'length',
+  content_filter: 'filtered',
+};
+
+function stopOf(response: ExactObject, status: string, { calls, refuses }: Turn): Stop {
+  if (status === 'incomplete') {
+    const reason = textIn(objectIn(response['incomplete_details'])['reason']) || status;
+    return { reason: INCOMPLETE[reason] ?? 'other', word: reason.slice(0, 64).toWellFormed() };
+  }
+  const word = status.slice(0, 64).toWellFormed();
+  if (calls.length > 0) return { reason: 'calls', word };
+  return refuses ? { reason: 'refusal', word: 'refusal' } : { reason: 'end', word };
+}
+
+function usageOf(value: ExactJson | undefined): Usage | undefined {
+  if (!isExactObject(value)) return undefined;
+  const input = objectIn(value['input_tokens_details']);
+  const cached_tokens = countIn(input['cached_tokens']);
+  const cache_write_tokens = countIn(input['cache_write_tokens']);
+  const reasoning_tokens = countIn(objectIn(value['output_tokens_details'])['reasoning_tokens']);
+  return {
+    input_tokens: countIn(value['input_tokens']),
+    output_tokens: countIn(value['output_tokens']),
+    ...(cached_tokens === 0 ? {} : { cached_tokens }),
+    ...(cache_write_tokens === 0 ? {} : { cache_write_tokens }),
+    ...(reasoning_tokens === 0 ? {} : { reasoning_tokens }),
+  };
+}
+
+const modelOf = (response: ExactObject): string => textIn(response['model']).slice(0, 128).toWellFormed();

@@ -1,0 +1,178 @@
+// A turn of the model as items: exactly those that it was made of when the same API and family of models wrote them, else its
+// text and its calls.
+import type { LayoutPart } from '../../../schemas/model-turn.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  RawJson,
+  isExactObject,
+  listIn,
+  objectIn,
+  parseExact,
+  textIn,
+} from '../api/exact-json.ts';
+import { sameFamily } from '../api/model-family.ts';
+import type { AssistantMessage, MessageCall } from '../provider.ts';
+
+/** What a turn is sent as. The ids of its calls are those of the request. */
+interface TurnItems {
+  /** In order; none when the turn says nothing. */
+  readonly items: readonly ExactJson[];
+  /** The ids of calls of custom tools: their results are of another kind. */
+  readonly custom: ReadonlySet<string>;
+}
+
+export function turnItems(message: AssistantMessage, model: string): TurnItems {
+  const parts = partsFor(message, model);
+  if (parts === null) {
+    const said: readonly ExactJson[] = message.text === '' ? [] : [{ role: 'assistant', content: message.text }];
+    return { items: [...said, ...message.calls.map((call) => callItem(call, {}))], custom: new Set() };
+  }
+  const entries = readParts(parts, message);
+  const custom = entries.flatMap((entry) =>
+    entry.kind === 'call' && entry.fields['type'] === CUSTOM ? [entry.call.id] : [],
+  );
+  return { items: writeItems(entries), custom: new Set(custom) };
+}
+
+const CUSTOM = 'custom_tool_call';
+
+/** The parts that may go back to the model; null when there are none, or when they do not fit the text and the calls. */
+function partsFor({ layout, text, calls }: AssistantMessage, model: string): readonly LayoutPart[] | null {
+  if (layout === undefined || layout.api !== 'openai.responses' || !sameFamily(layout.model, model)) return null;
+  let units = 0;
+  let next = 0;
+  for (const part of layout.parts) {
+    if ('text' in part) units += part.text;
+    else if ('call' in part && part.call !== next++) return null;
+  }
+  return units === text.length && next === calls.length ? layout.parts : null;
+}
+
+type Entry =
+  | { readonly kind: 'item'; readonly value: ExactJson }
+  | { readonly kind: 'reasoning'; readonly value: ExactJson }
+  /** Reasoning that cannot be sent. */
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'call'; readonly fields: ExactObject; readonly call: MessageCall }
+  | MessageEntry;
+
+interface MessageEntry {
+  readonly kind: 'message';
+  readonly fields: ExactObject;
+  readonly content: ExactJson[];
+  empty: boolean;
+}
+
+function readParts(parts: readonly LayoutPart[], { text, calls }: AssistantMessage): readonly Entry[] {
+  const entries: Entry[] = [];
+  let at = 0;
+  for (const part of parts) {
+    if ('item' in part) entries.push(...itemEntries(part.item));
+    else if ('call' in part)
+      entries.push({ kind: 'call', fields: fieldsOf(part), call: calls[part.call] as MessageCall });
+    else {
+      const fields = fieldsOf(part);
+      const last = entries.at(-1);
+      let message = last?.kind === 'message' && fields['message'] === undefined ? last : null;
+      if (message === null) {
+        message = { kind: 'message', fields: objectIn(fields['message']), content: [], empty: true };
+        entries.push(message);
+      }
+      message.content.push(fields['other'] ?? contentPart(text.slice(at, at + part.text), objectIn(fields['part'])));
+      message.empty &&= part.text === 0 && fields['other'] === undefined;
+      at += part.text;
+    }
+  }
+  return entries;
+}
+
+const fieldsOf = (part: LayoutPart): ExactObject =>
+  'with' in part && part.with !== undefined ? objectIn(parseExact(part.with)) : {};
+
+const contentPart = (text: string, part: ExactObject): ExactObject =>
+  part['type'] === 'refusal' ? { ...part, refusal: text } : { type: 'output_text', text, ...part };
+
+/** Kinds that wait for an answer of the client, which refold has none for: the API refuses them without one. */
+const UNANSWERED: ReadonlySet<string> = new Set([
+  'computer_call',
+  'local_shell_call',
+  'shell_call',
+  'apply_patch_call',
+]);
+
+/** None for an item that must not be sent: a message that says nothing, or a call that waits for its answer. */
+function itemEntries(item: string): readonly Entry[] {
+  const fields = objectIn(parseExact(item));
+  const type = textIn(fields['type']);
+  const value = new RawJson(item);
+  if (type === 'reasoning') return [bringsReasoning(fields) ? { kind: type, value } : { kind: 'lost' }];
+  if (type === 'message' && listIn(fields['content']).length === 0) return [];
+  const waits = UNANSWERED.has(type) || (type === 'tool_search_call' && fields['execution'] === 'client');
+  return waits ? [] : [{ kind: 'item', value }];
+}
+
+// The server keeps nothing, so that an item without its reasoning only names what is not there: OpenAI answers that the item
+// was not found. Open models have their reasoning as text.
+const bringsReasoning = (item: ExactObject): boolean =>
+  textIn(item['encrypted_content']) !== '' ||
+  listIn(item['content']).some((part) => isExactObject(part) && textIn(part['text']) !== '');
+
+function writeItems(entries: readonly Entry[]): readonly ExactJson[] {
+  const sent = entries.filter((entry) => entry.kind !== 'message' || !entry.empty);
+  // OpenAI refuses reasoning that nothing follows.
+  const end = sent.findLastIndex(({ kind }) => kind !== 'reasoning' && kind !== 'lost') + 1;
+  const items: ExactJson[] = [];
+  let lost = false;
+  for (const entry of sent.slice(0, end)) {
+    if (entry.kind === 'lost') lost = true;
+    else if (entry.kind === 'call') items.push(callItem(entry.call, withId(entry.fields, !lost)));
+    else if (entry.kind === 'message') items.push(messageItem(entry.content, withId(entry.fields, !lost)));
+    else items.push(entry.value);
+  }
+  return items;
+}
+
+// With its id, an item is looked for together with the reasoning before it: without that, it must have none.
+function withId({ id, ...rest }: ExactObject, keeps: boolean): ExactObject {
+  return keeps && id !== undefined ? { id, ...rest } : rest;
+}
+
+const messageItem = (content: readonly ExactJson[], fields: ExactObject): ExactObject => ({
+  type: 'message',
+  role: 'assistant',
+  content,
+  ...fields,
+});
+
+function callItem({ id, name, arguments: written }: MessageCall, fields: ExactObject): ExactObject {
+  const { type, ...rest } = fields;
+  const named = { call_id: id, name: functionName(name) };
+  if (type === CUSTOM) return { type, ...named, input: customInput(written), ...rest };
+  return { type: 'function_call', ...named, arguments: objectText(written), ...rest };
+}
+
+/** The input of a custom tool is the argument `input` of its call. */
+function customInput(written: string): string {
+  const { input } = parsedObject(written) ?? {};
+  return typeof input === 'string' ? input : written;
+}
+
+/** The API refuses a whole conversation because of one invalid name that a model made up. */
+export const functionName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
+
+// Compatible servers parse the arguments of earlier calls, and fail when these are no JSON object. What the model wrote is
+// wrapped in one; the result of the call states what was wrong.
+function objectText(written: string): string {
+  if (written.trim() === '') return '{}';
+  return parsedObject(written) === null ? JSON.stringify({ invalid_arguments: written }) : written;
+}
+
+function parsedObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isExactObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,4 @@
+import { describeContract } from '../contract.ts';
+import { chatSample } from './sample.ts';
+
+describeContract('Chat Completions', chatSample);

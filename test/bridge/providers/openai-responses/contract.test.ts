@@ -1,0 +1,4 @@
+import { describeContract } from '../contract.ts';
+import { responsesSample } from './sample.ts';
+
+describeContract('Responses', responsesSample);
