@@ -66,9 +66,10 @@ interface MessageEntry {
 
 function readParts(parts: readonly LayoutPart[], { text, calls }: AssistantMessage): readonly Entry[] {
   const entries: Entry[] = [];
+  const answered = answeredIn(parts);
   let at = 0;
   for (const part of parts) {
-    if ('item' in part) entries.push(...itemEntries(part.item));
+    if ('item' in part) entries.push(...itemEntries(part.item, answered));
     else if ('call' in part)
       entries.push({ kind: 'call', fields: fieldsOf(part), call: calls[part.call] as MessageCall });
     else {
@@ -93,23 +94,34 @@ const fieldsOf = (part: LayoutPart): ExactObject =>
 const contentPart = (text: string, part: ExactObject): ExactObject =>
   part['type'] === 'refusal' ? { ...part, refusal: text } : { type: 'output_text', text, ...part };
 
-/** Kinds that wait for an answer of the client, which refold has none for: the API refuses them without one. */
-const UNANSWERED: ReadonlySet<string> = new Set([
+/** Kinds that may wait for an answer of the client, which refold has none for: the API refuses them without one. */
+const WAITING: ReadonlySet<string> = new Set([
   'computer_call',
   'local_shell_call',
   'shell_call',
   'apply_patch_call',
+  'tool_search_call',
 ]);
 
 /** None for an item that must not be sent: a message that says nothing, or a call that waits for its answer. */
-function itemEntries(item: string): readonly Entry[] {
+function itemEntries(item: string, answered: ReadonlySet<string>): readonly Entry[] {
   const fields = objectIn(parseExact(item));
   const type = textIn(fields['type']);
   const value = new RawJson(item);
   if (type === 'reasoning') return [bringsReasoning(fields) ? { kind: type, value } : { kind: 'lost' }];
   if (type === 'message' && listIn(fields['content']).length === 0) return [];
-  const waits = UNANSWERED.has(type) || (type === 'tool_search_call' && fields['execution'] === 'client');
+  const ofServer = type === 'tool_search_call' && fields['execution'] !== 'client';
+  const waits = WAITING.has(type) && !ofServer && !answered.has(textIn(fields['call_id']));
   return waits ? [] : [{ kind: 'item', value }];
+}
+
+/** The ids of calls that a server-side result in the same turn answers, such as those of a hosted shell. */
+function answeredIn(parts: readonly LayoutPart[]): ReadonlySet<string> {
+  const items = parts.flatMap((part) => ('item' in part && part.item.includes('_output"') ? [part.item] : []));
+  const results = items
+    .map((item) => objectIn(parseExact(item)))
+    .filter(({ type }) => textIn(type).endsWith('_output'));
+  return new Set(results.map(({ call_id }) => textIn(call_id)));
 }
 
 // The server keeps nothing, so that an item without its reasoning only names what is not there: OpenAI answers that the item
