@@ -16,6 +16,7 @@ export type { BridgeLedger } from './ledger/bridge-ledger.ts';
 export { openFileLedger } from './ledger/file-ledger.ts';
 export type { BridgeLogLine } from './log.ts';
 export { type BridgeOptions, runBridge } from './loop.ts';
+export { type ApiProviderOptions, apiProvider } from './providers/api/api-provider.ts';
 export {
   type GenerateReply,
   type GenerateRequest,
@@ -25,8 +26,8 @@ export {
   ProviderError,
   type ProviderErrorCode,
   type ReplyCall,
+  type ReplyDelta,
 } from './providers/provider.ts';
-export { type OpenAiOptions, openAiCompatible } from './providers/openai-compatible.ts';
 export { recordedProvider } from './providers/recorded.ts';
 export { type Script, scriptedProvider } from './providers/scripted.ts';
 export { type TranscriptBlobs, renderTranscript } from './generate/transcript.ts';

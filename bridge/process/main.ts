@@ -14,11 +14,12 @@ import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';
+import { MODEL_SERVERS, type ModelServerName } from '../../src/files/model-servers.ts';
 import { reasonOf, whatFailed } from '../../src/files/file-failure.ts';
 import { secretVariables } from '../../src/files/secret-variables.ts';
 import { runBridge } from '../loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
-import { openAiCompatible } from '../providers/openai-compatible.ts';
+import { apiProvider } from '../providers/api/api-provider.ts';
 import type { Provider } from '../providers/provider.ts';
 import { recordedProvider } from '../providers/recorded.ts';
 import { type KnownSecret, secretsOfUrl, shortSecretNotes } from '../secrets/known-secrets.ts';
@@ -131,8 +132,9 @@ function abortOnExit(stop: AbortController, { exitWithParent }: MainOptions): vo
 async function openProvider(options: MainOptions, secrets: Secrets): Promise<Provider> {
   if (options.provider === 'none') return noProvider;
   if (options.provider === 'recorded') return await openRecording(options.recording ?? '');
-  const apiKey = secrets['OPENAI_API_KEY'];
-  return openAiCompatible({
+  const apiKey = keyOf(options.api, secrets);
+  return apiProvider({
+    api: options.api,
     baseUrl: options.baseUrl,
     clock: systemClock,
     ...(apiKey === undefined ? {} : { apiKey }),
@@ -140,6 +142,9 @@ async function openProvider(options: MainOptions, secrets: Secrets): Promise<Pro
     ...(options.fallbackModel === undefined ? {} : { fallbackModel: options.fallbackModel }),
   });
 }
+
+const keyOf = (api: ModelServerName, secrets: Secrets): string | undefined =>
+  MODEL_SERVERS[api].keyVariables.map((name) => secrets[name]?.trim()).find((key) => key !== undefined && key !== '');
 
 const noProvider: Provider = {
   generate: () => Promise.reject(new Error('this bridge has no model provider')),

@@ -4,13 +4,16 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../../schemas/limits.ts';
+import { MODEL_SERVERS, MODEL_SERVER_NAMES, type ModelServerName } from '../../src/files/model-servers.ts';
 import { WorkspaceName } from '../../schemas/undo.ts';
 
-export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|openai [options]
+export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|api [options]
 
   --sandbox auto|none|bwrap   how commands are confined (auto)
   --recording FILE            the model's turns, with --provider recorded
-  --base-url URL              with --provider openai (https://api.openai.com/v1)
+  --api NAME                  with --provider api: ${MODEL_SERVER_NAMES.slice(0, 3).join(', ')},
+                              ${MODEL_SERVER_NAMES.slice(3).join(', ')} (openai-chat)
+  --base-url URL              the model server, when it is not the API's own; https, or http to this machine
   --model NAME                used instead of the model that a run names
   --fallback-model NAME       used when a run names no model
   --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
@@ -37,7 +40,8 @@ export interface MainOptions {
   readonly tokenFile: string;
   readonly workspace: string;
   readonly sandbox: 'auto' | 'none' | 'bwrap';
-  readonly provider: 'recorded' | 'openai' | 'none';
+  readonly provider: 'recorded' | 'api' | 'none';
+  readonly api: ModelServerName;
   readonly recording: string | undefined;
   readonly baseUrl: string;
   readonly model: string | undefined;
@@ -64,9 +68,10 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     return value;
   };
   const undoOnly = values['undo-only'] ?? false;
-  const provider = undoOnly ? 'none' : oneOf('provider', values.provider, ['recorded', 'openai']);
+  const provider = undoOnly ? 'none' : oneOf('provider', values.provider, ['recorded', 'api']);
   if (provider === 'recorded' && values.recording === undefined)
     throw new Misuse('--recording FILE is required with --provider recorded');
+  const api = oneOf('api', values.api, MODEL_SERVER_NAMES);
   const { owner, session } = values;
   if (owner !== undefined && !OwnerId.is(owner))
     throw new Misuse('--owner must be 1 to 128 printable ASCII characters without spaces');
@@ -78,7 +83,8 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     sandbox: oneOf('sandbox', values.sandbox, ['auto', 'none', 'bwrap']),
     provider,
     recording: values.recording,
-    baseUrl: values['base-url'] ?? 'https://api.openai.com/v1',
+    api,
+    baseUrl: provider === 'api' ? baseUrl(api, values['base-url']) : '',
     model: values.model,
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
@@ -105,6 +111,7 @@ function parse(args: readonly string[]) {
       sandbox: { ...text, default: 'auto' },
       provider: text,
       recording: text,
+      api: { ...text, default: 'openai-chat' },
       'base-url': text,
       model: text,
       'fallback-model': text,
@@ -123,6 +130,12 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new Misuse(error instanceof Error ? error.message : 'invalid arguments', { cause: error });
   }
+}
+
+function baseUrl(api: ModelServerName, given: string | undefined): string {
+  const url = given ?? MODEL_SERVERS[api].baseUrl;
+  if (url === null) throw new Misuse(`--base-url is required with --api ${api}`);
+  return url;
 }
 
 function oneOf<const V extends readonly string[]>(name: string, value: string | undefined, known: V): V[number] {

@@ -1,7 +1,7 @@
 // What all commands share: the common options, how a command runs and how it ends.
 import { type Command, Option } from 'commander';
 import type { SessionId } from '../../schemas/ids.ts';
-import { CommandFailure, type Output, type Streams, failureOf, newOutput, reportFailure } from './output.ts';
+import { CommandFailure, type Output, type Streams, commandFailureOf, newOutput, reportFailure } from './output.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
@@ -37,7 +37,7 @@ export function command(
 
 /** A session that is missing is often in another data directory, so the failure says which one was searched. */
 async function withPlace(error: unknown, options: Options): Promise<unknown> {
-  const failure = failureOf(error);
+  const failure = commandFailureOf(error);
   if (failure?.code !== 'unknown_session') return error;
   const message = `${failure.message} Searched in ${await dataDir(options)}; another one: --data-dir DIR`;
   return new CommandFailure(failure.code, message, failure.exitCode);

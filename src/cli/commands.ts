@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
+import { MODEL_SERVER_NAMES } from '../files/model-servers.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
   type Program,
@@ -22,6 +23,9 @@ const STATUSES: Readonly<Record<SessionStatus, true>> = {
   requires_action: true,
   paused: true,
 };
+
+const apiOption = (): Option =>
+  new Option('--api <name>', 'the API that the model server speaks').choices(MODEL_SERVER_NAMES).default('openai-chat');
 
 export function addRuns(program: Program): void {
   const demo = command(
@@ -52,8 +56,9 @@ export function addRuns(program: Program): void {
   )
     .option('--workspace <dir>', 'the directory the tools work in', '.')
     .option('--session <id>', 'continue this session instead of a new one')
-    .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL, else gpt-5-mini)')
-    .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
+    .addOption(apiOption())
+    .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL and its like, else gpt-5-mini for OpenAI)')
+    .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
     .option('--recording <file>', 'read the model’s turns from this recording instead')
     .option('--turns-max <n>', 'end the run after this many turns')
     .option('--policy <preset>', 'which calls ask a person, in a new session (see refold policy)')
@@ -145,7 +150,8 @@ export function addProcesses(program: Program): void {
     .option('--workspace <dir>', 'the directory the tools work in', '.')
     .option('--workspace-name <name>', 'its name (default: made from the machine, the path and the inode)')
     .option('--model <name>', 'the model to ask when a run names none')
-    .option('--base-url <url>', 'an OpenAI-compatible server (default: $OPENAI_BASE_URL)')
+    .addOption(apiOption())
+    .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
     .option('--recording <file>', 'read the model’s turns from this recording instead')
     .option('--session <id>', 'serve only this session')
     .option(

@@ -83,7 +83,7 @@ export class CommandFailure extends Error {
 }
 
 /** The failure that an error ends a command with: itself, or that of a rejection; null when it is neither. */
-export function failureOf(error: unknown): CommandFailure | null {
+export function commandFailureOf(error: unknown): CommandFailure | null {
   if (error instanceof CommandFailure) return error;
   return error instanceof RejectedError ? failureFrom(error.rejection) : null;
 }
@@ -104,7 +104,8 @@ function adviceOf(code: Rejection['code']): string {
 /** Prints why a command failed and returns its exit code. */
 export function reportFailure(error: unknown, { json }: Output, { stdout, stderr }: Streams): number {
   const failure =
-    failureOf(error) ?? new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
+    commandFailureOf(error) ??
+    new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
   const { code, message, exitCode } = failure;
   if (json) stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
   else stderr.write(`${pc.red('refold:')} ${printable(message)}\n`);

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TURNS_MAX } from '../../schemas/limits.ts';
-import type { RunConfigPatch } from '../../schemas/run.ts';
+import { MODEL_SERVERS, type ModelServerName } from '../files/model-servers.ts';
+import { MODEL_UNNAMED, type RunConfigPatch } from '../../schemas/run.ts';
 import { isHttpUrl } from '../client/http-url.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets.ts';
 import type { BridgeCommand } from './commands/bridge.ts';
@@ -25,14 +26,19 @@ export function refuseEmpty(prompt: string): void {
 export async function runArguments(options: Options): Promise<Omit<RunCommand, 'prompt' | 'dataDir'>> {
   const bridge = bridgeArguments(options);
   const recorded = options['recording'] !== undefined;
+  const asked = modelOf(options);
+  if (asked === null && !recorded && options['session'] === undefined) {
+    const { modelVariable } = MODEL_SERVERS[apiOf(options)];
+    throw new CommandFailure('no_model', `no model is named. Give --model NAME, or set ${modelVariable}`);
+  }
   const turns = options['turnsMax'];
   if (turns !== undefined && !(/^[1-9]\d{0,5}$/.test(String(turns)) && Number(turns) <= TURNS_MAX)) {
     const message = `--turns-max takes a whole number from 1 to ${TURNS_MAX}, not "${String(turns)}"`;
     throw new CommandFailure('invalid_shape', message);
   }
   const config: RunConfigPatch = {
-    provider: recorded ? 'recorded' : 'openai',
-    model: modelOf(options),
+    provider: recorded ? 'recorded' : MODEL_SERVERS[apiOf(options)].provider,
+    model: asked ?? MODEL_UNNAMED,
     instructions: { text: INSTRUCTIONS },
     host_session_open: !recorded,
     ...(turns === undefined ? {} : { turns_max: Number(turns) }),
@@ -69,7 +75,15 @@ function policyOf(options: Options): Pick<RunCommand, 'policy'> {
   return { policy: policy as ConsentPreset };
 }
 
-const modelOf = (options: Options): string => String(options['model'] ?? process.env['OPENAI_MODEL'] ?? 'gpt-5-mini');
+/** The command line knows these names only. */
+const apiOf = ({ api = 'openai-chat' }: Options): ModelServerName => api as ModelServerName;
+
+/** Null when none is named, and the API has no usual one. */
+function modelOf(options: Options): string | null {
+  const { modelVariable, model } = MODEL_SERVERS[apiOf(options)];
+  const named = options['model'] ?? process.env[modelVariable];
+  return named === undefined || named === '' ? model : String(named);
+}
 
 export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
   const workspace = resolve(String(options['workspace'] ?? '.'));
@@ -90,21 +104,32 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
       );
     return { workspace, args: [...common, '--provider', 'recorded', '--recording', resolve(recording)], secrets: {} };
   }
-  const key = process.env['OPENAI_API_KEY'];
-  const baseUrl = options['baseUrl'] ?? process.env['OPENAI_BASE_URL'];
-  if (key === undefined && baseUrl === undefined) {
-    const message =
-      'no model is configured. Set OPENAI_API_KEY, or give the --base-url of an OpenAI-compatible server, or --recording FILE. ' +
-      'To see refold work without a model: refold demo';
+  return { workspace, ...serverArguments(options, common) };
+}
+
+function serverArguments(options: Options, common: readonly string[]): Pick<BridgeCommand, 'args' | 'secrets'> {
+  const api = apiOf(options);
+  const { keyVariables, baseUrlVariable, baseUrl: usual } = MODEL_SERVERS[api];
+  const keys = keyVariables
+    .flatMap((name) => [[name, process.env[name] ?? ''] as const])
+    .filter(([, key]) => key !== '');
+  const baseUrl = options['baseUrl'] ?? process.env[baseUrlVariable];
+  if (baseUrl === undefined && (keys.length === 0 || usual === null)) {
+    const needed =
+      usual === null
+        ? `Give --base-url for ${api}`
+        : `Set ${keyVariables.join(' or ')}, or give the --base-url of a server that speaks ${api}`;
+    const message = `no model is configured. ${needed}, or --recording FILE. To see refold work without a model: refold demo`;
     throw new CommandFailure('no_model', message);
   }
   if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
     throw new CommandFailure('no_model', `the model server must be an http or https URL, not "${String(baseUrl)}"`);
   }
+  const model = modelOf(options);
   const server = baseUrl === undefined ? [] : ['--base-url', baseUrl];
+  const fallback = model === null ? [] : ['--fallback-model', model];
   return {
-    workspace,
-    args: [...common, '--provider', 'openai', '--fallback-model', modelOf(options), ...server],
-    secrets: key === undefined ? {} : { OPENAI_API_KEY: key },
+    args: [...common, '--provider', 'api', '--api', api, ...fallback, ...server],
+    secrets: Object.fromEntries(keys),
   };
 }

@@ -5,7 +5,7 @@ import type { Genesis } from '../../../schemas/genesis.ts';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import { newLineageCheck } from '../../core/lineage.ts';
-import { failureOf } from '../output.ts';
+import { commandFailureOf } from '../output.ts';
 import { type Source, sessionSource } from './source.ts';
 
 export interface LineageChecked {
@@ -43,7 +43,7 @@ export async function checkLineage(
     while (check.add(await nextOf(sources), await nextOf(forks)));
   } catch (error) {
     // An unreadable source is no evidence against its fork; the source gets a separate verdict.
-    if (failureOf(error) === null) throw error;
+    if (commandFailureOf(error) === null) throw error;
     return { ...from, compared: false, fault: null };
   } finally {
     await sources.return(undefined);

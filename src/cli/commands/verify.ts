@@ -9,7 +9,7 @@ import { newLawCheck } from '../../core/law-check.ts';
 import { type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
-import { CommandFailure, type Output, failureOf } from '../output.ts';
+import { CommandFailure, type Output, commandFailureOf } from '../output.ts';
 import { type BlobsChecked, newBlobCheck } from '../audit/blob-check.ts';
 import { openCheckpoint } from '../audit/checkpoint-check.ts';
 import { type ComparedWith, newComparison } from '../audit/comparisons.ts';
@@ -166,7 +166,7 @@ async function foldSource(
       }
     }
   } catch (error) {
-    const failure = failureOf(error);
+    const failure = commandFailureOf(error);
     if (failure === null) throw error;
     if (!isAboutTheStream(failure)) return { broken: null, unreadable: failure };
     const position = lostFrom(failure.message) ?? endOf(replayer);

@@ -10,7 +10,7 @@ import { type SchemaCheck, newSchemaCheck } from '../../engine/edge/schema-check
 import { storedArguments } from '../stored-arguments.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
-import { CommandFailure, type Output, failureOf } from '../output.ts';
+import { CommandFailure, type Output, commandFailureOf } from '../output.ts';
 import { type Source, addRecord, doesNotFold, sessionSource, withSources } from '../audit/source.ts';
 import { type AlternativeFiles, readAlternativeFiles } from '../audit/whatif-alternative.ts';
 import { whatIfLines, turnObject } from '../audit/whatif-lines.ts';
@@ -94,7 +94,7 @@ async function redecide(source: Source, { alternative, checkSchema, at }: Redeci
       if (replayer.result().events >= at) break;
     }
   } catch (error) {
-    failure = failureOf(error);
+    failure = commandFailureOf(error);
     if (failure === null) throw error;
   }
   const { divergence } = replayer.result();

@@ -2,11 +2,16 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { Misuse, parseSecrets, readFirstLine, readOptions } from '../../../bridge/process/options.ts';
 
-const needed = ['--url', 'http://127.0.0.1:1', '--token-file', 't', '--workspace', 'w', '--provider', 'openai'];
+const needed = ['--url', 'http://127.0.0.1:1', '--token-file', 't', '--workspace', 'w', '--provider', 'api'];
 
 describe('the command line', () => {
   test('has defaults for all options that are not required', () => {
-    expect(readOptions(needed, {})).toMatchObject({ sandbox: 'auto', provider: 'openai', exitWithParent: false });
+    expect(readOptions(needed, {})).toMatchObject({
+      sandbox: 'auto',
+      provider: 'api',
+      api: 'openai-chat',
+      exitWithParent: false,
+    });
   });
 
   test('reads the concurrency from the environment unless it is given', () => {
@@ -16,7 +21,7 @@ describe('the command line', () => {
   });
 
   test.each([
-    [['--provider', 'openai'], '--url'],
+    [['--provider', 'api'], '--url'],
     [[...needed, '--sandbox', 'jail'], '--sandbox'],
     [[...needed, '--provider', 'recorded'], '--recording'],
     [[...needed, '--concurrency', '0'], 'concurrency'],

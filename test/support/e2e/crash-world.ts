@@ -79,7 +79,7 @@ export class CrashWorld {
     const data = join(this.#home, 'data');
     const places = ['--workspace', this.workspace, '--state-dir', join(data, 'bridges')];
     const server = ['--url', this.url(), '--token-file', join(data, 'tokens', 'bridge')];
-    const model = ['--provider', 'openai', '--base-url', this.model.url, '--model', 'test'];
+    const model = ['--provider', 'api', '--base-url', this.model.url, '--model', 'test'];
     const how = ['--sandbox', 'none', '--concurrency', '8'];
     const note = (line: LogLine): void => {
       this.lines.push({ ...line, bridge: name });

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toObservedCalls } from '../../../bridge/generate/observed-calls.ts';
-import { openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
-import { type GenerateReply, ProviderError } from '../../../bridge/providers/provider.ts';
-import { parseJson } from '../../../schemas/json.ts';
-import { ToolCallObserved } from '../../../schemas/tool-call.ts';
-import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../support/bridge/chat-server.ts';
+import { toObservedCalls } from '../../../../bridge/generate/observed-calls.ts';
+import { apiProvider } from '../../../../bridge/providers/api/api-provider.ts';
+import { type GenerateReply, ProviderError } from '../../../../bridge/providers/provider.ts';
+import { parseJson } from '../../../../schemas/json.ts';
+import { ToolCallObserved } from '../../../../schemas/tool-call.ts';
+import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../../support/bridge/chat-server.ts';
 
-const corpora = fileURLToPath(new URL('../../../../shared/corpora/', import.meta.url));
+const corpora = fileURLToPath(new URL('../../../../../shared/corpora/', import.meta.url));
 const present = existsSync(join(corpora, 'provider-recordings'));
 if (!present)
   process.stderr.write(`openai-recordings.test.ts: no recordings at ${corpora}, so nothing is checked here\n`);
@@ -35,7 +35,7 @@ afterAll(() => server.close());
 async function replay(answer: Answer): Promise<GenerateReply | ProviderError> {
   server.answer(answer);
   const clock = { now: () => 0, after: () => () => undefined };
-  const provider = openAiCompatible({ baseUrl: server.url, clock });
+  const provider = apiProvider({ api: 'openai-chat', baseUrl: server.url, clock });
   try {
     return await provider.generate(chatRequestOf(), new AbortController().signal);
   } catch (error) {

@@ -1,8 +1,8 @@
 // Streams of servers that deviate from the format.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
-import type { GenerateReply } from '../../../bridge/providers/provider.ts';
-import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../support/bridge/chat-server.ts';
+import { apiProvider } from '../../../../bridge/providers/api/api-provider.ts';
+import type { GenerateReply } from '../../../../bridge/providers/provider.ts';
+import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../../support/bridge/chat-server.ts';
 
 let server: ChatServer;
 beforeAll(async () => {
@@ -13,9 +13,13 @@ afterAll(() => server.close());
 function ask(answer: Answer): Promise<GenerateReply> {
   server.answer(answer);
   const clock = { now: () => 0, after: () => () => undefined };
-  return openAiCompatible({ baseUrl: server.url, clock }).generate(chatRequestOf(), new AbortController().signal);
+  return apiProvider({ api: 'openai-chat', baseUrl: server.url, clock }).generate(
+    chatRequestOf(),
+    new AbortController().signal,
+  );
 }
 
+const stop = { reason: 'end', word: 'stop' };
 const chunk = (choice: object) => ({ choices: [{ index: 0, finish_reason: null, ...choice }] });
 const called = (...calls: readonly object[]) =>
   chunk({ delta: { tool_calls: calls.map((call, index) => ({ index, ...call })) } });
@@ -25,7 +29,7 @@ const named = { id: 'a', function: { name: 'remove', arguments: '' } };
 test('an answer ends with [DONE], whether the server keeps the connection open or resets it', async () => {
   const chunks = [chunk({ delta: { content: 'x' }, finish_reason: 'stop' })];
   for (const end of [{ silent: true }, { breakOff: true }]) {
-    expect(await ask({ chunks, ...end })).toEqual({ content: 'x', calls: [] });
+    expect(await ask({ chunks, ...end })).toEqual({ content: 'x', calls: [], stop });
   }
 });
 
@@ -35,7 +39,7 @@ test('content that a server sends in deltas and repeats in growing messages is r
     chunk({ delta: { content: 'lo' }, message: { content: 'Hello' } }),
     chunk({ delta: { content: '' }, message: { content: 'Hello' }, finish_reason: 'stop' }),
   ];
-  expect(await ask({ chunks })).toEqual({ content: 'Hello', calls: [] });
+  expect(await ask({ chunks })).toEqual({ content: 'Hello', calls: [], stop });
   await expect(ask({ chunks: chunks.slice(0, 1), done: false })).rejects.toThrow('ended before');
 });
 
@@ -66,7 +70,7 @@ test.each([
   [
     'an object of type error',
     'data: {"object":"error","message":"bad","code":400}\n\ndata: [DONE]\n\n',
-    'provider_terminal',
+    'invalid_request',
   ],
 ])('an error sent as %s ends an answer that has begun', async (_, raw, code) => {
   const begun = `data: ${JSON.stringify(chunk({ delta: { content: 'half' } }))}\n\n`;

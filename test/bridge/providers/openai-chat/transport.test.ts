@@ -1,11 +1,11 @@
-import { RETRY_CAP_MS_MAX } from '../../../schemas/limits.ts';
+import { RETRY_CAP_MS_MAX } from '../../../../schemas/limits.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type OpenAiOptions, openAiCompatible } from '../../../bridge/providers/openai-compatible.ts';
-import type { GenerateReply, GenerateRequest } from '../../../bridge/providers/provider.ts';
-import { digestText } from '../../../schemas/canonical.ts';
-import { brand } from '../../../schemas/ids.ts';
-import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../support/bridge/chat-server.ts';
-import { MODEL_UNNAMED } from '../../../schemas/run.ts';
+import { type ApiProviderOptions, apiProvider } from '../../../../bridge/providers/api/api-provider.ts';
+import type { GenerateReply, GenerateRequest } from '../../../../bridge/providers/provider.ts';
+import { digestText } from '../../../../schemas/canonical.ts';
+import { brand } from '../../../../schemas/ids.ts';
+import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../../support/bridge/chat-server.ts';
+import { MODEL_UNNAMED } from '../../../../schemas/run.ts';
 
 let server: ChatServer;
 beforeAll(async () => {
@@ -32,12 +32,15 @@ const SILENCE_MS = 12_345;
 function ask(
   answers: readonly Answer[],
   request: Partial<GenerateRequest> = {},
-  options: Partial<OpenAiOptions> = {},
+  options: Partial<ApiProviderOptions> = {},
 ): Promise<GenerateReply> {
   server.answer(...answers);
   server.onAsked = () => undefined;
   const base = { baseUrl: server.url, clock: newClock(), silenceMs: SILENCE_MS };
-  return openAiCompatible({ ...base, ...options }).generate(chatRequestOf(request), new AbortController().signal);
+  return apiProvider({ api: 'openai-chat', ...base, ...options }).generate(
+    chatRequestOf(request),
+    new AbortController().signal,
+  );
 }
 
 const delta = (value: object, finish: string | null = null, index = 0) => ({
@@ -45,11 +48,14 @@ const delta = (value: object, finish: string | null = null, index = 0) => ({
 });
 const toolDelta = (call: object, finish: string | null = null) => delta({ tool_calls: [call] }, finish);
 const end = (finish = 'tool_calls') => delta({}, finish);
+const stop = { reason: 'end', word: 'stop' };
 
 test.each(['', 'nope', 'api.openai.com/v1', 'file:///v1'])(
   'a base URL of "%s" is refused before any request',
   (baseUrl) => {
-    expect(() => openAiCompatible({ baseUrl, clock: newClock() })).toThrow('baseUrl must be an http or https URL');
+    expect(() => apiProvider({ api: 'openai-chat', baseUrl, clock: newClock() })).toThrow(
+      'baseUrl must be an http or https URL',
+    );
   },
 );
 
@@ -154,6 +160,7 @@ describe('a streamed answer', () => {
         { id: 'b', name: 'grep', arguments_text: '{}' },
       ],
       usage: { input_tokens: 5, output_tokens: 7 },
+      stop: { reason: 'calls', word: 'tool_calls' },
     };
     expect(await ask([{ chunks }])).toEqual(expected);
     expect(await ask([{ chunks, trickle: true }])).toEqual(expected);
@@ -252,7 +259,7 @@ describe('a streamed answer', () => {
 
   test('several choices: the one with the lowest index is the answer', async () => {
     const chunks = [delta({ content: 'second' }, null, 1), delta({ content: 'first' }, null, 0), end('stop')];
-    expect(await ask([{ chunks }])).toEqual({ content: 'first', calls: [] });
+    expect(await ask([{ chunks }])).toEqual({ content: 'first', calls: [], stop });
   });
 
   test('content in parts, and a refusal when there is no content', async () => {
@@ -261,8 +268,26 @@ describe('a streamed answer', () => {
       { type: 'thinking', thinking: 'no' },
       { type: 'text', text: 'b' },
     ];
-    expect(await ask([{ chunks: [delta({ content: parts }), end('stop')] }])).toEqual({ content: 'ab', calls: [] });
-    expect(await ask([{ chunks: [delta({ refusal: 'No.' }), end('stop')] }])).toEqual({ content: 'No.', calls: [] });
+    expect(await ask([{ chunks: [delta({ content: parts }), end('stop')] }])).toEqual({
+      content: 'ab',
+      calls: [],
+      stop,
+      layout: {
+        api: 'openai.chat',
+        model: 'some-model',
+        parts: [
+          { text: 1, with: '{"type":"text"}' },
+          { item: '{"type":"thinking","thinking":"no"}' },
+          { text: 1, with: '{"type":"text"}' },
+        ],
+      },
+    });
+    expect(await ask([{ chunks: [delta({ refusal: 'No.' }), end('stop')] }])).toEqual({
+      content: 'No.',
+      calls: [],
+      stop: { reason: 'refusal', word: 'stop' },
+      layout: { api: 'openai.chat', model: 'some-model', parts: [{ text: 3, with: '{"type":"refusal"}' }] },
+    });
   });
 
   test.each(['stop', 'length', 'eos', 'content_filter', 'function_call'])(
@@ -275,7 +300,7 @@ describe('a streamed answer', () => {
   test('comments and empty events are ignored', async () => {
     const raw = `: ping\r\n\r\nevent: message\r\ndata: ${JSON.stringify(delta({ content: 'x' }, 'stop'))}\r\n\r\n: bye\r\n\r\ndata:\r\n\r\ndata: [DONE]`;
     const headers = { 'content-type': 'text/event-stream;charset=UTF-8' };
-    expect(await ask([{ raw, headers }])).toEqual({ content: 'x', calls: [] });
+    expect(await ask([{ raw, headers }])).toEqual({ content: 'x', calls: [], stop });
   });
 });
 
@@ -298,6 +323,11 @@ describe('an answer in one piece', () => {
         { id: 'c', name: 'y', arguments_text: 'free text' },
       ],
       usage: { input_tokens: 1, output_tokens: 0 },
+      layout: {
+        api: 'openai.chat',
+        model: 'some-model',
+        parts: [{ call: 0 }, { call: 1 }, { call: 2, with: '{"type":"custom"}' }],
+      },
     };
     expect(await ask([{ json }])).toEqual(expected);
     expect(await ask([{ json, headers: { 'content-type': 'text/plain' } }])).toEqual(expected);
@@ -306,7 +336,7 @@ describe('an answer in one piece', () => {
   test('is requested when the server refuses to stream', async () => {
     const refusal = { status: 400, json: { error: { message: "Unsupported parameter: 'stream_options'" } } };
     const json = { choices: [{ message: { content: 'ok' }, finish_reason: 'stop' }] };
-    expect(await ask([refusal, { json }])).toEqual({ content: 'ok', calls: [] });
+    expect(await ask([refusal, { json }])).toEqual({ content: 'ok', calls: [], stop });
     expect(server.asked.map(({ body }) => body['stream'])).toEqual([true, undefined]);
   });
 });
@@ -323,9 +353,9 @@ describe('errors', () => {
       fails(400, { message: 'prompt too long; exceeded max context length' }),
       'context_length',
     ],
-    ['no such model', fails(404, 'model not found'), 'provider_terminal'],
-    ['a bad request', fails(400, { message: 'bad' }), 'provider_terminal'],
-    ['an exhausted quota', fails(429, { code: 'insufficient_quota', message: 'billing' }), 'provider_terminal'],
+    ['no such model', fails(404, 'model not found'), 'invalid_request'],
+    ['a bad request', fails(400, { message: 'bad' }), 'invalid_request'],
+    ['an exhausted quota', fails(429, { code: 'insufficient_quota', message: 'billing' }), 'provider_quota'],
     [
       'an error within a stream',
       { chunks: [{ error: { code: 400, message: 'Token limit reached' } }] },
@@ -412,7 +442,8 @@ describe('errors', () => {
         return () => undefined;
       },
     };
-    const provider = openAiCompatible({
+    const provider = apiProvider({
+      api: 'openai-chat',
       baseUrl: server.url,
       clock,
       silenceMs: SILENCE_MS,
@@ -434,7 +465,8 @@ describe('errors', () => {
     server.answer({ chunks: [delta({ content: 'half' })], done: false, silent: true });
     const controller = new AbortController();
     server.onAsked = () => controller.abort();
-    const provider = openAiCompatible({
+    const provider = apiProvider({
+      api: 'openai-chat',
       baseUrl: server.url,
       clock: newClock(),
       silenceMs: SILENCE_MS,

@@ -1,0 +1,41 @@
+// Where requests go, and where they must not go.
+import { isHttpUrl } from '../../../src/client/http-url.ts';
+
+/** Why a base URL is not used, with what to do; null when it is fine. */
+export function baseUrlFault(baseUrl: string): string | null {
+  if (!isHttpUrl(baseUrl)) return 'baseUrl must be an http or https URL such as https://api.openai.com/v1';
+  const url = new URL(baseUrl);
+  if (url.username !== '' || url.password !== '') {
+    return 'baseUrl must not hold a user name or a password: give the key as apiKey, which is sent in a header';
+  }
+  if ([...url.searchParams.keys()].some((name) => /^(api[-_]?key|key|token|access_token)$/i.test(name))) {
+    return 'baseUrl must not hold a key: give it as apiKey, which is sent in a header';
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return `baseUrl must use https, because ${url.hostname} is not this machine: the key and the conversation would be readable on the way`;
+  }
+  return null;
+}
+
+// A URL has the canonical spelling of an IPv4 address already.
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || /^127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$/.test(host);
+
+/** The address of a request: the path of the base URL and the path of the request, with the queries of both. */
+export function endpoint(baseUrl: string, path: string): string {
+  const url = new URL(baseUrl);
+  const [route = '', query = ''] = path.split('?', 2);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${route}`;
+  for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
+  url.hash = '';
+  return url.href;
+}
+
+/** The host that a redirect names, for people. */
+export function redirectTarget(location: string | null, from: string): string {
+  try {
+    return new URL(location ?? '', from).host;
+  } catch {
+    return 'another address';
+  }
+}

@@ -1,0 +1,114 @@
+// Reads the body of an answer: events, or one JSON text.
+import { ERROR_BYTES_MAX, REPLY_BYTES_MAX, STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
+import { ProviderError, type ReplyDelta } from '../provider.ts';
+import type { Dialect, StreamEvent } from './dialect.ts';
+import { type ExactJson, parseExact } from './exact-json.ts';
+import { type Frames, newFrames, newTextReader } from './frames.ts';
+import type { Silence } from './silence.ts';
+
+export type TakeDelta = (delta: ReplyDelta) => void;
+
+/** The final form of the answer. Throws a {@link ProviderError} when it is not whole. */
+export async function readAnswer(
+  response: Response,
+  silence: Silence,
+  dialect: Dialect,
+  onDelta: TakeDelta,
+): Promise<ExactJson> {
+  const slices = readSlices(response, silence);
+  const first = await firstSlice(slices);
+  if (first === null) throw new ProviderError('provider_retryable', 'the answer is empty');
+  // Servers send either form under any content type: a JSON text begins with a bracket, and no stream does.
+  if (first[0] === 0x7b || first[0] === 0x5b) return await readPlain(first, slices);
+  return await readStream(first, slices, dialect, onDelta);
+}
+
+type Slices = AsyncGenerator<Uint8Array>;
+
+/** The first slice without white space and a byte order mark before it; null when there is nothing else. */
+async function firstSlice(slices: Slices): Promise<Uint8Array | null> {
+  // Not with for-await, which would end the slices.
+  for (let next = await slices.next(); next.done !== true; next = await slices.next()) {
+    const at = next.value.findIndex((byte) => !BLANK.has(byte));
+    if (at >= 0) return next.value.subarray(at);
+  }
+  return null;
+}
+
+const BLANK: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09, 0xef, 0xbb, 0xbf]);
+
+async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> {
+  const decode = newTextReader();
+  const texts = [decode(first)];
+  for await (const slice of slices) texts.push(decode(slice));
+  texts.push(decode(null));
+  try {
+    return parseExact(texts.join(''));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new ProviderError('provider_retryable', 'the answer is not valid JSON');
+    throw error;
+  }
+}
+
+async function readStream(first: Uint8Array, slices: Slices, dialect: Dialect, onDelta: TakeDelta): Promise<ExactJson> {
+  const frames: Frames = await newFrames(dialect.framing);
+  const fold = dialect.newFold();
+  const add = (events: readonly StreamEvent[]): void => {
+    for (const event of events) {
+      // Nothing follows the end marker, though some servers keep the connection open, and some reset it.
+      if (fold.isClosed()) return;
+      for (const delta of fold.add(event)) onDelta(delta);
+    }
+  };
+  add(frames.feed(first));
+  if (!fold.isClosed()) {
+    for await (const slice of slices) {
+      add(frames.feed(slice));
+      if (fold.isClosed()) break;
+    }
+  }
+  await slices.return(undefined);
+  if (!fold.isClosed()) add(frames.end());
+  const final = fold.final();
+  if (final === null) throw new ProviderError('provider_retryable', 'the answer ended before it was complete');
+  return final;
+}
+
+/** The body in slices of bounded size; other work of the process runs between them. */
+async function* readSlices(response: Response, silence: Silence): Slices {
+  if (response.body === null) return;
+  let bytes = 0;
+  let sinceBreath = 0;
+  for await (const part of response.body as AsyncIterable<Uint8Array>) {
+    silence.heard();
+    bytes += part.length;
+    if (bytes > REPLY_BYTES_MAX) {
+      throw new ProviderError('provider_terminal', `the answer is larger than ${REPLY_BYTES_MAX} bytes`);
+    }
+    for (let at = 0; at < part.length; at += STREAM_SLICE_BYTES) {
+      const slice = part.subarray(at, at + STREAM_SLICE_BYTES);
+      yield slice;
+      sinceBreath += slice.length;
+      if (sinceBreath < STREAM_SLICE_BYTES) continue;
+      sinceBreath = 0;
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+  }
+}
+
+/** The beginning of an error's text; only that matters, and a truncated one is still an error. */
+export async function readErrorText(response: Response, silence: Silence): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const slice of readSlices(response, silence)) {
+      text += decoder.decode(slice, { stream: true });
+      if (text.length > ERROR_BYTES_MAX) break;
+    }
+  } catch {
+    text ||= 'the error message was not received';
+  }
+  return text;
+}

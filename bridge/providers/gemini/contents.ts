@@ -1,0 +1,154 @@
+// The turns of a conversation as Gemini takes them: user and model in alternation, a user first, no part empty.
+import type { LayoutPart } from '../../../schemas/model-turn.ts';
+import { type ExactJson, type ExactObject, RawJson, isExactObject, objectIn, parseExact } from '../api/exact-json.ts';
+import { sameFamily } from '../api/model-family.ts';
+import { wireIds } from '../api/wire-ids.ts';
+import type { AssistantMessage, Message, MessageAttachment, MessageCall, ToolMessage } from '../provider.ts';
+import { functionName, isThirdGeneration } from './names.ts';
+import { CANDIDATE_ITEMS, GEMINI } from './reply.ts';
+
+/** Stands for what a window cut off: a conversation begins with a user's turn. */
+const EARLIER = '[The beginning of this conversation is left out.]';
+
+/** What the API documents for calls that no Gemini model of this conversation signed (ai.google.dev, "Thought signatures"). */
+const UNSIGNED = 'skip_thought_signature_validator';
+
+type Part = ExactJson;
+interface UserTurn {
+  readonly role: 'user';
+  /** In call order, and before anything else: the API looks for them right after the calls. */
+  readonly results: Part[];
+  readonly media: Part[];
+  readonly rest: Part[];
+}
+type Turn = UserTurn | { readonly role: 'model'; readonly parts: Part[] };
+
+export function contentsOf(messages: readonly Message[], model: string): readonly ExactJson[] {
+  const turns: Turn[] = [];
+  // The wire's id and name of each call, for its result: an id only where the API gave one.
+  const calls = new Map<string, ExactObject>();
+  for (const message of wireIds(messages, { alphabet: /[!-~]/, max: 256 })) {
+    if (message.role === 'assistant') {
+      const parts = modelParts(message, model, calls);
+      if (parts.length > 0) modelTurn(turns).push(...parts);
+    } else if (message.role === 'tool' || message.text !== '' || (message.attachments ?? []).length > 0) {
+      addUserParts(userTurn(turns), message, calls);
+    }
+  }
+  const written = turns.map(contentOf);
+  return written[0]?.role === 'user' ? written : [{ role: 'user', parts: [{ text: EARLIER }] }, ...written];
+}
+
+const contentOf = (turn: Turn): { readonly role: string; readonly parts: readonly Part[] } =>
+  turn.role === 'model'
+    ? { role: 'model', parts: turn.parts }
+    : { role: 'user', parts: [...turn.results, ...turn.media, ...turn.rest] };
+
+function modelTurn(turns: Turn[]): Part[] {
+  const last = turns.at(-1);
+  if (last?.role === 'model') return last.parts;
+  const parts: Part[] = [];
+  turns.push({ role: 'model', parts });
+  return parts;
+}
+
+function userTurn(turns: Turn[]): UserTurn {
+  const last = turns.at(-1);
+  if (last?.role === 'user') return last;
+  const turn: UserTurn = { role: 'user', results: [], media: [], rest: [] };
+  turns.push(turn);
+  return turn;
+}
+
+function addUserParts(
+  turn: UserTurn,
+  message: Exclude<Message, AssistantMessage>,
+  calls: ReadonlyMap<string, ExactObject>,
+): void {
+  const files = (message.attachments ?? []).map(attachmentPart);
+  if (message.role === 'tool') {
+    turn.results.push(resultPart(message, calls.get(message.call_id)));
+    turn.media.push(...files);
+    return;
+  }
+  turn.rest.push(...files);
+  if (message.text !== '') turn.rest.push({ text: message.text });
+}
+
+/** The API reads `output` and `error` of a response as what they are called. */
+const resultPart = ({ name, text, is_error }: ToolMessage, call: ExactObject | undefined): Part => ({
+  functionResponse: {
+    ...(call ?? { name: functionName(name) }),
+    response: is_error ? { error: text } : { output: text },
+  },
+});
+
+const TAKEN: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf']);
+
+function attachmentPart({ media_type, name, bytes }: MessageAttachment): Part {
+  if (TAKEN.has(media_type)) {
+    return { inlineData: { mimeType: media_type, data: Buffer.from(bytes).toString('base64') } };
+  }
+  return {
+    text: `[The file ${name ?? 'without a name'} (${media_type}, ${bytes.length} bytes) is left out: the API takes no such files.]`,
+  };
+}
+
+function modelParts(message: AssistantMessage, model: string, calls: Map<string, ExactObject>): readonly Part[] {
+  const parts: Part[] = [];
+  // Only the first call of a turn must be signed: parallel ones carry no signature.
+  let signs = isThirdGeneration(model);
+  let offset = 0;
+  for (const part of layoutOf(message, model)) {
+    const beside = 'item' in part ? {} : withOf(part);
+    if ('item' in part) {
+      if (!isOfCandidate(part.item)) parts.push(new RawJson(part.item));
+    } else if ('text' in part) {
+      const text = message.text.slice(offset, offset + part.text);
+      offset += part.text;
+      if (text !== '' || Object.keys(beside).length > 0) parts.push({ text, ...beside });
+    } else {
+      const { functionCall, ...rest } = beside;
+      const signed = rest['thoughtSignature'] !== undefined || !signs ? {} : { thoughtSignature: UNSIGNED };
+      signs = false;
+      const call = message.calls[part.call] as MessageCall;
+      parts.push({ functionCall: callOf(call, objectIn(functionCall), calls), ...rest, ...signed });
+    }
+  }
+  return parts;
+}
+
+/** The turn's own parts, where Gemini wrote them and they fit; else its text and then its calls. */
+function layoutOf({ text, calls, layout }: AssistantMessage, model: string): readonly LayoutPart[] {
+  if (layout !== undefined && layout.api === GEMINI && sameFamily(layout.model, model)) {
+    const texts = layout.parts.reduce((sum, part) => sum + ('text' in part ? part.text : 0), 0);
+    const named = layout.parts.flatMap((part) => ('call' in part ? [part.call] : []));
+    const fits = texts === text.length && named.length === calls.length && named.every((call, index) => call === index);
+    if (fits) return layout.parts;
+  }
+  return [{ text: text.length }, ...calls.map((_call, index) => ({ call: index }))];
+}
+
+function withOf(part: { readonly with?: string }): ExactObject {
+  return part.with === undefined ? {} : objectIn(parsed(part.with));
+}
+
+const isOfCandidate = (item: string): boolean => CANDIDATE_ITEMS.some((key) => item.startsWith(`{"${key}":`));
+
+function callOf(call: MessageCall, own: ExactObject, calls: Map<string, ExactObject>): ExactObject {
+  const { id: given, ...fields } = own;
+  const name = functionName(call.name);
+  const named: ExactObject = given === undefined ? { name } : { id: call.id, name };
+  calls.set(call.id, named);
+  const args = parsed(call.arguments);
+  // Arguments that are no JSON object were refused, and the result says why; the API takes an object only.
+  return { ...named, args: isExactObject(args) ? args : { invalid_arguments: call.arguments }, ...fields };
+}
+
+function parsed(text: string): ExactJson {
+  try {
+    return parseExact(text);
+  } catch {
+    return null;
+  }
+}

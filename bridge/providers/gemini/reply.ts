@@ -1,0 +1,210 @@
+// Reads a GenerateContentResponse, streamed or plain: parts, stop, usage (ai.google.dev, "GenerateContentResponse").
+import type { Json } from '../../../schemas/json.ts';
+import type { LayoutPart, Stop, StopReason } from '../../../schemas/model-turn.ts';
+import type { Usage } from '../../../schemas/run.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  RawJson,
+  countIn,
+  exactText,
+  isExactObject,
+  listIn,
+  objectIn,
+  textIn,
+} from '../api/exact-json.ts';
+import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
+import { errorOf } from './failure.ts';
+import { toolNameOf } from './names.ts';
+
+export const GEMINI = 'gemini.generate_content';
+
+/**
+ * What a candidate says beside its content. It is kept as an item after the parts, for people to read, and never sent: a
+ * request has no place for it.
+ */
+export const CANDIDATE_ITEMS = ['groundingMetadata', 'citationMetadata', 'urlContextMetadata'] as const;
+
+/** Throws a {@link ProviderError} when the body is an error, or is not of the API's form. */
+export function readReply(body: ExactJson): GenerateReply {
+  if (!isExactObject(body)) throw malformed('$', 'an object');
+  if (body['error'] !== undefined && body['candidates'] === undefined) throw errorOf(body, null);
+  const candidate = candidateOf(body);
+  const { content, calls, parts } = readParts(partsOf(candidate));
+  for (const key of CANDIDATE_ITEMS) {
+    const field = objectIn(candidate[key]);
+    if (Object.keys(field).length > 0) parts.push({ item: textOf({ [key]: field }) });
+  }
+  const stop = stopOf(candidate, body, calls.length > 0);
+  const usage = usageOf(body['usageMetadata']);
+  const layout: ReplyLayout = { api: GEMINI, model: textIn(body['modelVersion']).slice(0, 128), parts };
+  return {
+    ...(content === '' ? {} : { content }),
+    calls,
+    ...(usage === null ? {} : { usage }),
+    ...(stop === null ? {} : { stop }),
+    ...(saysNothing(parts) ? {} : { layout }),
+  };
+}
+
+export const blockReasonOf = (body: ExactObject): string => wordOf(objectIn(body['promptFeedback'])['blockReason']);
+
+/** The first candidate; refold asks for one. A blocked prompt has none. */
+function candidateOf(body: ExactObject): ExactObject {
+  const candidates = listIn(body['candidates']);
+  if (candidates.length === 0) {
+    if (blockReasonOf(body) !== '') return {};
+    throw malformed('$.candidates', 'a list with a candidate, or promptFeedback.blockReason');
+  }
+  const first = candidates.find((candidate) => indexOf(candidate) === 0) ?? candidates[0];
+  if (!isExactObject(first)) throw malformed('$.candidates[0]', 'an object');
+  return first;
+}
+
+export const indexOf = (candidate: ExactJson): number => Number(objectIn(candidate)['index'] ?? 0);
+
+function partsOf(candidate: ExactObject): readonly ExactObject[] {
+  const content = candidate['content'] ?? {};
+  if (!isExactObject(content)) throw malformed('$.candidates[0].content', 'an object');
+  const parts = content['parts'] ?? [];
+  if (!Array.isArray(parts)) throw malformed('$.candidates[0].content.parts', 'a list');
+  return (parts as readonly ExactJson[]).map((part, index) => {
+    if (!isExactObject(part)) throw malformed(`$.candidates[0].content.parts[${index}]`, 'an object');
+    return part;
+  });
+}
+
+interface Turn {
+  readonly content: string;
+  readonly calls: readonly ReplyCall[];
+  readonly parts: LayoutPart[];
+}
+
+function readParts(list: readonly ExactObject[]): Turn {
+  const texts: string[] = [];
+  const calls: ReplyCall[] = [];
+  const parts: LayoutPart[] = [];
+  for (const part of list) {
+    if (isExactObject(part['functionCall'])) {
+      const { call, rest } = callOf(part, part['functionCall']);
+      parts.push(withRest({ call: calls.length }, rest));
+      calls.push(call);
+    } else if (typeof part['text'] === 'string' && part['thought'] !== true) {
+      const { text, ...rest } = part as ExactObject & { readonly text: string };
+      const next = withRest({ text: text.length }, rest);
+      const last = parts.at(-1);
+      const joins = isPlainText(next) && last !== undefined && isPlainText(last);
+      if (joins) parts[parts.length - 1] = { text: last.text + next.text };
+      else if (text !== '' || next.with !== undefined) parts.push(next);
+      texts.push(text);
+    } else parts.push({ item: textOf(part) });
+  }
+  return { content: texts.join(''), calls, parts };
+}
+
+const isPlainText = (part: LayoutPart): part is { readonly text: number } => 'text' in part && part.with === undefined;
+
+/** The call, and what its part says besides: the id as well, because most turns have none, and go back without. */
+function callOf(
+  part: ExactObject,
+  functionCall: ExactObject,
+): { readonly call: ReplyCall; readonly rest: ExactObject } {
+  const { functionCall: _call, ...beside } = part;
+  const { name, args, ...own } = functionCall;
+  const id = textIn(own['id']);
+  const call: ReplyCall = {
+    ...(id === '' ? {} : { id }),
+    name: toolNameOf(textIn(name)),
+    ...argumentsOf(args ?? {}),
+  };
+  return { call, rest: Object.keys(own).length === 0 ? beside : { functionCall: own, ...beside } };
+}
+
+function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
+  const value = withoutNeedlessRaw(args);
+  return holdsRaw(value) ? { arguments_text: textOf(value) } : { arguments: value as Json };
+}
+
+/** The JSON text, as {@link exactText} writes it. */
+const textOf = (value: ExactJson): string => (holdsRaw(value) ? exactText(value) : JSON.stringify(value));
+
+const holdsRaw = (value: ExactJson): boolean =>
+  value instanceof RawJson || (typeof value === 'object' && value !== null && Object.values(value).some(holdsRaw));
+
+/** A number that a double holds is plain, however it is written (`1e5`, `0.50`): so a stream and a plain body read equally. */
+function withoutNeedlessRaw(value: ExactJson): ExactJson {
+  if (!holdsRaw(value)) return value;
+  if (value instanceof RawJson) return isExactlyHeld(value.text) ? Number(value.text) : value;
+  if (Array.isArray(value)) return (value as readonly ExactJson[]).map(withoutNeedlessRaw);
+  return Object.fromEntries(
+    Object.entries(value as ExactObject).map(([key, field]) => [key, withoutNeedlessRaw(field)]),
+  );
+}
+
+/** A double holds any 15 digits (IEEE 754, binary64) within its range. */
+function isExactlyHeld(text: string): boolean {
+  const [digits = ''] = text.replace(/^-?0*\.?0*|\./g, '').split(/[eE]/);
+  const significant = digits.replace(/0+$/, '').length;
+  const number = Number(text);
+  if (significant === 0) return !Object.is(number, -0);
+  return significant <= 15 && Number.isFinite(number) && Math.abs(number) > 1e-300;
+}
+
+type Bare = { readonly text: number } | { readonly call: number };
+const withRest = <P extends Bare>(part: P, rest: ExactObject): P & { readonly with?: string } =>
+  Object.keys(rest).length === 0 ? part : { ...part, with: textOf(rest) };
+
+/** Texts and then calls, in order and with nothing else, are what every API's turn is. */
+function saysNothing(parts: readonly LayoutPart[]): boolean {
+  const firstCall = parts.findIndex((part) => 'call' in part);
+  return parts.every((part, index) =>
+    'item' in part || part.with !== undefined ? false : 'call' in part || firstCall === -1 || index < firstCall,
+  );
+}
+
+// FinishReason of the protocol, for servers that print its numbers. The two versions of it agree up to 5.
+const NUMBERED: { readonly [number: string]: StopReason } = { 1: 'end', 2: 'length', 3: 'filtered', 4: 'filtered' };
+const WORDS: { readonly [word: string]: StopReason } = {
+  STOP: 'end',
+  MAX_TOKENS: 'length',
+  SAFETY: 'filtered',
+  RECITATION: 'filtered',
+  BLOCKLIST: 'filtered',
+  PROHIBITED_CONTENT: 'filtered',
+  SPII: 'filtered',
+  MODEL_ARMOR: 'filtered',
+  IMAGE_SAFETY: 'filtered',
+  IMAGE_PROHIBITED_CONTENT: 'filtered',
+  IMAGE_RECITATION: 'filtered',
+};
+
+/** The word of a finish or block reason, empty when it states none: 0 and `..._UNSPECIFIED` mean that nothing was set. */
+export function wordOf(reason: ExactJson | undefined): string {
+  const word = typeof reason === 'number' && reason !== 0 ? String(reason) : textIn(reason);
+  return word.endsWith('_UNSPECIFIED') || word === '0' ? '' : word;
+}
+
+function stopOf(candidate: ExactObject, body: ExactObject, hasCalls: boolean): Stop | null {
+  const blocked = blockReasonOf(body);
+  const word = wordOf(candidate['finishReason']) || blocked;
+  if (word === '') return null;
+  const known = NUMBERED[word] ?? WORDS[word.toUpperCase()] ?? (word === blocked ? 'filtered' : 'other');
+  return { reason: known === 'end' && hasCalls ? 'calls' : known, word: word.slice(0, 64) };
+}
+
+/** `promptTokenCount` includes cached tokens, but not those of server-side tools; thinking is counted beside the candidates. */
+function usageOf(metadata: ExactJson | undefined): Usage | null {
+  if (!isExactObject(metadata)) return null;
+  const cached_tokens = countIn(metadata['cachedContentTokenCount']);
+  const reasoning_tokens = countIn(metadata['thoughtsTokenCount']);
+  return {
+    input_tokens: countIn(metadata['promptTokenCount']) + countIn(metadata['toolUsePromptTokenCount']),
+    output_tokens: countIn(metadata['candidatesTokenCount']) + reasoning_tokens,
+    ...(cached_tokens > 0 ? { cached_tokens } : {}),
+    ...(reasoning_tokens > 0 ? { reasoning_tokens } : {}),
+  };
+}
+
+/** The server answered something else than the API's form; the next attempt may be answered well. */
+export const malformed = (path: string, wanted: string): ProviderError =>
+  new ProviderError('provider_retryable', `the answer is not of Gemini's form: ${path} must be ${wanted}`);

@@ -1,0 +1,173 @@
+// Folds a stream: each event is a GenerateContentResponse with the parts since the last one.
+import {
+  type ExactJson,
+  type ExactObject,
+  isExactObject,
+  listIn,
+  objectIn,
+  parseExact,
+  textIn,
+} from '../api/exact-json.ts';
+import type { StreamEvent, StreamFold } from '../api/dialect.ts';
+import type { ReplyDelta } from '../provider.ts';
+import { errorOf } from './failure.ts';
+import { type OpenCall, openCall } from './partial-args.ts';
+import { CANDIDATE_ITEMS, blockReasonOf, indexOf, malformed, wordOf } from './reply.ts';
+
+export function newGeminiFold(): StreamFold {
+  const response = newResponseFold();
+  let closed = false;
+  return {
+    add({ data }: StreamEvent): readonly ReplyDelta[] {
+      const isShort = data.length < 16;
+      // Some proxies end the stream as other APIs do.
+      closed ||= isShort && data.trim() === '[DONE]';
+      if (closed || (isShort && data.trim() === '')) return [];
+      const chunk = parseChunk(data);
+      return Array.isArray(chunk) ? (chunk as readonly ExactJson[]).flatMap(response.add) : response.add(chunk);
+    },
+    // A finish reason is no last word: old models repeat it, and usage may follow it.
+    isClosed: () => closed,
+    final: response.final,
+  };
+}
+
+/** A stream that a server answered in one piece, as a list of its events; null when it has no end marker. */
+export function foldList(chunks: readonly ExactJson[]): ExactJson | null {
+  const response = newResponseFold();
+  for (const chunk of chunks) response.add(chunk);
+  return response.final();
+}
+
+/** Parses again without loss where a number of a call or an item may need it: most chunks are plain text. */
+function parseChunk(data: string): ExactJson {
+  try {
+    const value = JSON.parse(data) as ExactJson;
+    return needsExact(value) ? parseExact(data) : value;
+  } catch {
+    throw malformed('an event', 'JSON');
+  }
+}
+
+function needsExact(value: ExactJson): boolean {
+  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(needsExact);
+  return listIn(objectIn(value)['candidates']).some((candidate) => {
+    const fields = objectIn(candidate);
+    const parts = objectIn(fields['content'])['parts'];
+    return mayLose(parts ?? null) || CANDIDATE_ITEMS.some((key) => mayLose(fields[key] ?? null));
+  });
+}
+
+const mayLose = (value: ExactJson): boolean =>
+  typeof value === 'number'
+    ? !Number.isSafeInteger(value) || Object.is(value, -0)
+    : typeof value === 'object' && value !== null && Object.values(value).some(mayLose);
+
+/** A run of text with no other field, a call whose arguments have not ended, or a whole part. */
+type Folded =
+  | { readonly thought: boolean; readonly texts: string[] }
+  | { readonly call: OpenCall }
+  | { readonly part: ExactObject };
+
+function newResponseFold() {
+  const folded: Folded[] = [];
+  // Filled in place: copies of a stream's every chunk would cost more than parsing them.
+  const whole: Fields = {};
+  const usage: Fields = {};
+  const candidate: Fields = {};
+  let open: OpenCall | null = null;
+
+  function add(chunk: ExactJson): readonly ReplyDelta[] {
+    if (!isExactObject(chunk)) throw malformed('an event', 'an object');
+    if (chunk['error'] !== undefined) throw errorOf(chunk, null);
+    // Counts are cumulative; a later chunk may leave out what an earlier one said.
+    Object.assign(usage, objectIn(chunk['usageMetadata']));
+    Object.assign(whole, chunk);
+    const deltas: ReplyDelta[] = [];
+    const own = listIn(chunk['candidates']).find((each) => indexOf(each) === 0);
+    if (own !== undefined) addCandidate(own, deltas);
+    return deltas;
+  }
+
+  function addCandidate(next: ExactJson, deltas: ReplyDelta[]): void {
+    if (!isExactObject(next)) throw malformed('$.candidates[0]', 'an object');
+    mergeCandidate(candidate, next);
+    const parts = objectIn(next['content'])['parts'] ?? [];
+    if (!Array.isArray(parts)) throw malformed('$.candidates[0].content.parts', 'a list');
+    for (const part of parts as readonly ExactJson[]) {
+      if (!isExactObject(part)) throw malformed('$.candidates[0].content.parts', 'a list of objects');
+      if (isExactObject(part['functionCall'])) addCall(part, part['functionCall']);
+      else addOther(part, deltas);
+    }
+  }
+
+  function addOther(part: ExactObject, deltas: ReplyDelta[]): void {
+    const text = textIn(part['text']);
+    const thought = part['thought'] === true;
+    if (text !== '') deltas.push({ kind: thought ? 'thinking' : 'text', text });
+    if (!isPlainText(part, thought)) {
+      folded.push({ part });
+      return;
+    }
+    const last = folded.at(-1);
+    if (last !== undefined && 'texts' in last && last.thought === thought) last.texts.push(text);
+    else folded.push({ thought, texts: [text] });
+  }
+
+  function addCall(part: ExactObject, call: ExactObject): void {
+    if (open !== null && textIn(call['name']) === '') {
+      open = open.add(part) ? open : null;
+    } else if (call['willContinue'] === true) {
+      open = openCall(part);
+      folded.push({ call: open });
+    } else {
+      open = null;
+      folded.push({ part });
+    }
+  }
+
+  function final(): ExactJson | null {
+    if (wordOf(candidate['finishReason']) === '' && blockReasonOf(whole) === '') return null;
+    const content = { role: 'model', parts: folded.map(partOf) };
+    const isBare = folded.length === 0 && Object.keys(candidate).length === 0;
+    return {
+      ...whole,
+      ...(Object.keys(usage).length === 0 ? {} : { usageMetadata: usage }),
+      candidates: isBare ? [] : [{ ...candidate, content }],
+    };
+  }
+
+  return { add, final };
+}
+
+type Fields = { [key: string]: ExactJson };
+
+/** Text with no other field: the next one of its kind continues it. */
+const isPlainText = (part: ExactObject, thought: boolean): boolean =>
+  typeof part['text'] === 'string' && Object.keys(part).length === (thought ? 2 : 1);
+
+function partOf(folded: Folded): ExactObject {
+  if ('part' in folded) return folded.part;
+  if ('call' in folded) return folded.call.part();
+  const text = folded.texts.join('');
+  return folded.thought ? { text, thought: true } : { text };
+}
+
+/** What the last chunk states counts; only citations are listed where their text was, and grounding may begin empty. */
+function mergeCandidate(candidate: Fields, next: ExactObject): void {
+  for (const [key, field] of Object.entries(next)) {
+    const old = candidate[key];
+    const isUnset = key === 'finishReason' && wordOf(field) === '';
+    if (key === 'content' || isUnset) continue;
+    candidate[key] =
+      isExactObject(old) && isExactObject(field) ? mergeFields(old, field, key === 'citationMetadata') : field;
+  }
+}
+
+function mergeFields(old: ExactObject, added: ExactObject, joins: boolean): ExactObject {
+  const merged: Fields = { ...old };
+  for (const [key, field] of Object.entries(added)) {
+    merged[key] = joins && Array.isArray(field) ? [...listIn(old[key]), ...listIn(field)] : field;
+  }
+  return merged;
+}

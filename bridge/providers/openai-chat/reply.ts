@@ -1,0 +1,233 @@
+// Reads a completion. Servers differ in every detail of this format: calls may lack an id, have arguments as text, as a value
+// or not at all; content may be text, parts or null; fields that say nothing may be left out, null or empty.
+import type { Json } from '../../../schemas/json.ts';
+import type { LayoutPart, Stop, StopReason } from '../../../schemas/model-turn.ts';
+import type { Usage } from '../../../schemas/run.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  RawJson,
+  countIn,
+  exactText,
+  isExactObject,
+  listIn,
+  objectIn,
+  textIn,
+} from '../api/exact-json.ts';
+import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
+import { furtherFields, isBlank } from './blank.ts';
+import { BODY_FIELDS, CALL_FIELDS } from './call-fields.ts';
+import { chatError, isError } from './errors.ts';
+import { messageItem } from './message-item.ts';
+
+/** Throws a {@link ProviderError} when it is no completion, or an error. */
+export function readCompletion(final: ExactJson): GenerateReply {
+  if (!isExactObject(final)) throw notOfForm('', 'no JSON object');
+  if (isError(final)) throw chatError(final, null);
+  const [choice, index] = firstChoice(final['choices']);
+  const word = finishWord(choice['finish_reason']);
+  if (word === 'error') throw chatError(choice, null);
+  if (word === 'insufficient_system_resource') {
+    throw new ProviderError('provider_retryable', 'the server stopped for lack of resources');
+  }
+  const { message } = choice;
+  if (!isExactObject(message)) throw notOfForm(`/choices/${index}/message`, 'no message');
+  const { content, calls, parts, refused } = readMessage(message, word);
+  const usage = usageOf(final['usage']) ?? usageOf(objectIn(final['x_groq'])['usage']);
+  const stop = stopOf(word, calls.length > 0, refused);
+  return {
+    ...(content === '' ? {} : { content }),
+    calls,
+    ...(usage === null ? {} : { usage }),
+    ...(stop === null ? {} : { stop }),
+    ...(saysNothing(parts) ? {} : { layout: { api: 'openai.chat', model: textIn(final['model']), parts } }),
+  };
+}
+
+const notOfForm = (path: string, what: string): ProviderError =>
+  new ProviderError('provider_retryable', `the answer is not a completion: at "${path}": ${what}`);
+
+/** A server may send several choices; the one with the lowest index is the reply. */
+function firstChoice(choices: ExactJson | undefined): readonly [ExactObject, number] {
+  let found: readonly [ExactObject, number] | null = null;
+  for (const [at, choice] of listIn(choices).entries()) {
+    if (isExactObject(choice) && (found === null || indexOf(choice) < indexOf(found[0]))) found = [choice, at];
+  }
+  if (found === null) throw notOfForm('/choices', 'no choice');
+  return found;
+}
+
+const indexOf = (choice: ExactObject): number => (typeof choice['index'] === 'number' ? choice['index'] : 0);
+
+/** The finish reason, which some servers write as a number; empty when there is none. */
+export const finishWord = (value: ExactJson | undefined): string =>
+  typeof value === 'number' ? String(value) : textIn(value);
+
+interface Turn {
+  readonly content: string;
+  readonly calls: readonly ReplyCall[];
+  readonly parts: readonly LayoutPart[];
+  readonly refused: boolean;
+}
+
+function readMessage(message: ExactObject, word: string): Turn {
+  const { texts, parts } = readContent(message['content']);
+  const written = texts.join('');
+  const refusal = textIn(message['refusal']);
+  const refuses = written === '' && refusal !== '';
+  const content = refuses ? refusal : written;
+  if (refuses) parts.push({ text: refusal.length, with: REFUSAL });
+  const item = messageItem(message, refuses);
+  const calls = readCalls(message, LENGTH.has(word));
+  return {
+    content,
+    calls: calls.map(({ call }) => call),
+    parts: [
+      ...(item === null ? [] : [{ item }]),
+      ...parts,
+      ...calls.map(({ extra }, call) => (extra === null ? { call } : { call, with: extra })),
+    ],
+    refused: refuses,
+  };
+}
+
+/** The `with` of a text that came as a refusal. */
+export const REFUSAL = '{"type":"refusal"}';
+
+function readContent(content: ExactJson | undefined): { readonly texts: string[]; readonly parts: LayoutPart[] } {
+  if (typeof content === 'string') {
+    return content === '' ? { texts: [], parts: [] } : { texts: [content], parts: [{ text: content.length }] };
+  }
+  const texts: string[] = [];
+  const parts: LayoutPart[] = [];
+  for (const part of listIn(content)) {
+    const { text, ...extra } = isExactObject(part) ? part : { text: part, type: 'text' };
+    if (extra['type'] !== 'text' || typeof text !== 'string') parts.push({ item: exactText(part) });
+    else {
+      texts.push(text);
+      parts.push({ text: text.length, with: exactText(extra) });
+    }
+  }
+  return { texts, parts };
+}
+
+/** Only a text and calls after it, without further fields. */
+const saysNothing = (parts: readonly LayoutPart[]): boolean =>
+  parts.every((part, at) => !('item' in part) && part.with === undefined && (at === 0 || 'call' in part));
+
+interface ReadCall {
+  readonly call: ReplyCall;
+  /** Its further fields, as JSON text. */
+  readonly extra: string | null;
+}
+
+function readCalls(message: ExactObject, cut: boolean): readonly ReadCall[] {
+  const listed = listIn(message['tool_calls']).filter(isExactObject);
+  // The predecessor of `tool_calls`: one call, without an id. Some servers add an empty one to every message.
+  const single = message['function_call'];
+  const all = isBlank(single) || !isExactObject(single) ? listed : [...listed, { function: single }];
+  return all.map((call, at) => readCall(call, cut && at === all.length - 1));
+}
+
+function readCall(call: ExactObject, cut: boolean): ReadCall {
+  const { id, function: asFunction, custom } = call;
+  const isCustom = isBlank(asFunction) && !isBlank(custom);
+  const body = objectIn(isCustom ? custom : asFunction);
+  // A kind that is not known has no name; its kind is one that no tool has, so that the model hears that the call is rejected.
+  const kind = textIn(call['type']);
+  const unknown = kind !== '' && kind !== 'function' && kind !== 'custom' && !isExactObject(asFunction);
+  const others = furtherFields(call, CALL_FIELDS);
+  const further = furtherFields(body, BODY_FIELDS);
+  const isUsual = (kind === '' || kind === 'function') && others === null && further === null;
+  const extra = isUsual
+    ? null
+    : {
+        ...(kind === '' || kind === 'function' ? {} : { type: kind }),
+        ...others,
+        ...(further === null ? {} : { [isCustom ? 'custom' : 'function']: further }),
+      };
+  const given = typeof id === 'number' ? String(id) : textIn(id);
+  const name = unknown ? kind : textIn(body['name']);
+  return {
+    call: {
+      ...(given === '' ? { name } : { id: given, name }),
+      ...argumentsOf(body['arguments'] ?? body['input'], cut),
+    },
+    extra: extra === null ? null : exactText(extra),
+  };
+}
+
+function argumentsOf(written: ExactJson | undefined, cut: boolean): Partial<ReplyCall> {
+  if (typeof written === 'string' && written.trim() !== '') return { arguments_text: written };
+  if (written !== undefined && written !== null && typeof written !== 'string') {
+    const text = exactText(written);
+    return isPlain(written) ? { arguments: written as Json } : { arguments_text: text };
+  }
+  // The call must not run without its missing arguments. This text is not JSON, so the model gets an error to correct.
+  if (cut) return { arguments_text: CUT_ARGUMENTS };
+  // Models often call a tool without parameters without any arguments.
+  return { arguments: {} };
+}
+
+const CUT_ARGUMENTS = '… (cut: the answer ended before the arguments of its last call)';
+
+const isPlain = (value: ExactJson): boolean =>
+  !(value instanceof RawJson) && (typeof value !== 'object' || value === null || Object.values(value).every(isPlain));
+
+const LENGTH: ReadonlySet<string> = new Set([
+  'length',
+  'max_tokens',
+  'max_output_tokens',
+  'model_length',
+  'model_context_window_exceeded',
+]);
+const REASONS: Readonly<Record<string, StopReason>> = {
+  stop: 'end',
+  eos: 'end',
+  end_turn: 'end',
+  stop_sequence: 'end',
+  completed: 'end',
+  tool_calls: 'end',
+  function_call: 'end',
+  tool_use: 'end',
+  content_filter: 'filtered',
+  content_filtered: 'filtered',
+  safety: 'filtered',
+  sensitive: 'filtered',
+  recitation: 'filtered',
+  refusal: 'refusal',
+  pause_turn: 'paused',
+};
+
+function stopOf(word: string, hasCalls: boolean, refused: boolean): Stop | null {
+  if (word === '') return refused ? { reason: 'refusal' } : null;
+  const known = LENGTH.has(word) ? 'length' : Object.hasOwn(REASONS, word) ? REASONS[word] : undefined;
+  const stated: StopReason = known ?? 'other';
+  const normal = stated === 'end' && hasCalls ? 'calls' : stated === 'end' && refused ? 'refusal' : stated;
+  return { reason: normal, word: word.slice(0, 64).toWellFormed() };
+}
+
+function usageOf(value: ExactJson | undefined): Usage | null {
+  if (!isExactObject(value)) return null;
+  const input = objectIn(value['prompt_tokens_details']);
+  const first = (...counts: readonly (ExactJson | undefined)[]): number => counts.map(countIn).find((n) => n > 0) ?? 0;
+  const prompt = countIn(value['prompt_tokens']);
+  const written = countIn(value['completion_tokens']);
+  const cached = first(
+    input['cached_tokens'],
+    value['prompt_cache_hit_tokens'],
+    value['cached_tokens'],
+    value['cache_read_input_tokens'],
+    value['num_cached_tokens'],
+  );
+  const cacheWrite = first(input['cache_write_tokens'], value['cache_creation_input_tokens']);
+  const reasoning = first(objectIn(value['completion_tokens_details'])['reasoning_tokens'], value['reasoning_tokens']);
+  return {
+    input_tokens: prompt,
+    // Some servers leave thinking out of the completion, but not out of the total.
+    output_tokens: Math.max(written, countIn(value['total_tokens']) - prompt),
+    ...(cached > 0 ? { cached_tokens: cached } : {}),
+    ...(cacheWrite > 0 ? { cache_write_tokens: cacheWrite } : {}),
+    ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {}),
+  };
+}
