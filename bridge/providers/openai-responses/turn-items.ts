@@ -11,7 +11,7 @@ import {
   parseExact,
   textIn,
 } from '../api/exact-json.ts';
-import { sameFamily } from '../api/model-family.ts';
+import { fittingParts } from '../api/layout-fit.ts';
 import type { AssistantMessage, MessageCall } from '../provider.ts';
 
 /** What a turn is sent as. The ids of its calls are those of the request. */
@@ -23,7 +23,7 @@ interface TurnItems {
 }
 
 export function turnItems(message: AssistantMessage, model: string): TurnItems {
-  const parts = partsFor(message, model);
+  const parts = fittingParts(message, 'openai.responses', model);
   if (parts === null) {
     const said: readonly ExactJson[] = message.text === '' ? [] : [{ role: 'assistant', content: message.text }];
     return { items: [...said, ...message.calls.map((call) => callItem(call, {}))], custom: new Set() };
@@ -36,18 +36,6 @@ export function turnItems(message: AssistantMessage, model: string): TurnItems {
 }
 
 const CUSTOM = 'custom_tool_call';
-
-/** The parts that may go back to the model; null when there are none, or when they do not fit the text and the calls. */
-function partsFor({ layout, text, calls }: AssistantMessage, model: string): readonly LayoutPart[] | null {
-  if (layout === undefined || layout.api !== 'openai.responses' || !sameFamily(layout.model, model)) return null;
-  let units = 0;
-  let next = 0;
-  for (const part of layout.parts) {
-    if ('text' in part) units += part.text;
-    else if ('call' in part && part.call !== next++) return null;
-  }
-  return units === text.length && next === calls.length ? layout.parts : null;
-}
 
 type Entry =
   | { readonly kind: 'item'; readonly value: ExactJson }
@@ -159,7 +147,7 @@ const messageItem = (content: readonly ExactJson[], fields: ExactObject): ExactO
 
 function callItem({ id, name, arguments: written }: MessageCall, fields: ExactObject): ExactObject {
   const { type, ...rest } = fields;
-  const named = { call_id: id, name: functionName(name) };
+  const named = { call_id: id, name: allowedName(name) };
   if (type === CUSTOM) return { type, ...named, input: customInput(written), ...rest };
   return { type: 'function_call', ...named, arguments: objectText(written), ...rest };
 }
@@ -171,7 +159,7 @@ function customInput(written: string): string {
 }
 
 /** The API refuses a whole conversation because of one invalid name that a model made up. */
-export const functionName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
+export const allowedName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
 
 // Compatible servers parse the arguments of earlier calls, and fail when these are no JSON object. What the model wrote is
 // wrapped in one; the result of the call states what was wrong.
