@@ -74,6 +74,27 @@ const WAYS: Ways = {
         run_id,
         turn,
         calls: someCalls(state, draw),
+        // Above the mark of a session that has one.
+        ...((state.run?.config.context ?? null) === null ? {} : { usage: { input_tokens: 9, output_tokens: draw.b } }),
+      }),
+    },
+  },
+  CompactFailed: {
+    answers: {
+      'llm.compact': ({ run_id, turn }, { b }) =>
+        b % 4 === 0
+          ? { kind: 'CompactFailed', run_id, turn, code: 'no_answer', message: 'none', ...retryable(b) }
+          : null,
+    },
+  },
+  ContextCompacted: {
+    answers: {
+      'llm.compact': ({ run_id, turn, through }) => ({
+        kind: 'ContextCompacted',
+        run_id,
+        turn,
+        through,
+        summary: say(`all up to turn ${turn}`),
       }),
     },
   },
@@ -136,7 +157,11 @@ const WAYS: Ways = {
       ];
     },
   },
-  SessionConfigured: { unasked: ({ b }) => [{ kind: 'SessionConfigured', config: { turns_max: 1 + b } }] },
+  SessionConfigured: {
+    unasked: ({ b }) => [
+      { kind: 'SessionConfigured', config: { turns_max: 1 + b, ...(b % 3 === 0 ? { context: { mark: 10 } } : {}) } },
+    ],
+  },
   RunSteered: { unasked: ({ run_id }) => [{ kind: 'RunSteered', run_id, input: say('left') }] },
   FollowUpQueued: { unasked: () => [{ kind: 'FollowUpQueued', follow_up: { input: say('then') } }] },
   RunPaused: { unasked: ({ run_id }) => [{ kind: 'RunPaused', run_id }] },
