@@ -12,7 +12,7 @@ import { contentOf, firstChars, lastChars } from '../engine-link/text-content.ts
 import type { StopSwitch } from '../executors/stop-switch.ts';
 import { type GenerateReply, type GenerateRequest, type Message, ProviderError } from '../providers/provider.ts';
 import { replyFault } from '../providers/reply-fault.ts';
-import { type Failure, failureOf } from './failure.ts';
+import { type Failure, generateFailure } from './failure.ts';
 import type { GenerateRunnerOptions } from './generate-runner.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
@@ -36,7 +36,7 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
 
   async function run(effect: Compact, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
-    const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error, redactor));
+    const event = await answer(effect, stop.signal).catch((error: unknown) => generateFailure(error, redactor));
     // After the lease is lost the answer is not reported; a bridge that stops leaves the compaction to the next one.
     if (stop.why !== null) return;
     await report(effect, event, Math.max(0, Math.round(clock.now() - startedAt)));
@@ -45,9 +45,10 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
 
   async function answer(effect: Compact, signal: AbortSignal): Promise<Ingress> {
     const { session_id, run_id, turn, through } = effect;
-    const { messages, instructions } = await read(effect, signal);
-    log({ event: 'compact_started', session_id, run_id, turn, messages: messages.length });
-    const reply = await ask((charsMax) => requestOf(effect, { messages, instructions, charsMax }), signal);
+    // Redacted as a whole, before any cut that could divide a secret.
+    const conversation = redactor.value(await read(effect, signal));
+    log({ event: 'compact_started', session_id, run_id, turn, messages: conversation.messages.length });
+    const reply = await ask((charsMax) => requestOf(effect, conversationText(conversation, charsMax)), signal);
     return {
       kind: 'ContextCompacted',
       event_id: eventIdOf(effect.effect_id, 'compacted'),
@@ -59,7 +60,7 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
     };
   }
 
-  async function read(effect: Compact, signal: AbortSignal) {
+  async function read(effect: Compact, signal: AbortSignal): Promise<Conversation> {
     const readBlob = (ref: Parameters<typeof blobs.read>[0]) => blobs.read(ref, signal);
     const rendered = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
     if (isLeft(rendered)) {
@@ -88,22 +89,6 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
     throw new ProviderError('provider_terminal', `the provider's answer is invalid: ${fault}`);
   }
 
-  const requestOf = (
-    { session_id, run_id, turn, provider: name, model, output_tokens_max }: Compact,
-    { messages, instructions, charsMax }: Conversation & { readonly charsMax: number },
-  ): GenerateRequest => ({
-    session_id,
-    run_id,
-    turn,
-    provider: name,
-    model,
-    instructions: COMPACT_INSTRUCTIONS,
-    output_tokens_max,
-    tools: [],
-    // Redacted as a whole, before any cut that could divide a secret.
-    messages: [{ role: 'user', text: conversationText(redactor.value({ messages, instructions }), charsMax) }],
-  });
-
   async function report(effect: Compact, event: Ingress | Failure, duration_ms: number): Promise<void> {
     const { effect_id, session_id, run_id, turn } = effect;
     if ('kind' in event) {
@@ -118,6 +103,21 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
 
   return { run };
 }
+
+const requestOf = (
+  { session_id, run_id, turn, provider, model, output_tokens_max }: Compact,
+  text: string,
+): GenerateRequest => ({
+  session_id,
+  run_id,
+  turn,
+  provider,
+  model,
+  instructions: COMPACT_INSTRUCTIONS,
+  output_tokens_max,
+  tools: [],
+  messages: [{ role: 'user', text }],
+});
 
 /** The text of a reply that is a whole summary. */
 function summaryOf({ content = '', calls, stop }: GenerateReply): string {

@@ -13,7 +13,7 @@ export interface Failure {
 }
 
 // Fields that cannot be recorded are omitted or clamped: if the engine refused the failure, the run would wait forever.
-export function failureOf(error: unknown, redactor: Redactor): Failure {
+export function generateFailure(error: unknown, redactor: Redactor): Failure {
   const message = clip(redactor.text(messageOf(error)));
   if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };
   const { code, retryAfterMs } = error;

@@ -22,7 +22,7 @@ import {
 import { replyFault } from '../providers/reply-fault.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
-import { type Failure, failureOf } from './failure.ts';
+import { type Failure, generateFailure } from './failure.ts';
 import { layoutWithout } from './layout.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
@@ -50,7 +50,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
     const elapsed = (): number => Math.max(0, Math.round(clock.now() - startedAt));
-    const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error, redactor));
+    const event = await answer(effect, stop.signal).catch((error: unknown) => generateFailure(error, redactor));
     // After the lease is lost the answer is not reported; a bridge that stops leaves the generate to the next one.
     if (stop.why !== null) return;
     const failure = 'kind' in event ? await report(effect, event, elapsed()) : event;

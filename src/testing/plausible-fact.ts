@@ -61,7 +61,7 @@ const WAYS: Ways = {
         kind: 'GenerateFailed',
         run_id,
         turn: state.run?.turn ?? 1,
-        code: 'no_answer',
+        code: (state.run?.config.context ?? null) !== null && b % 2 === 1 ? 'context_length' : 'no_answer',
         message: 'none',
         ...retryable(b),
       },
@@ -82,7 +82,7 @@ const WAYS: Ways = {
   CompactFailed: {
     answers: {
       'llm.compact': ({ run_id, turn }, { b }) =>
-        b % 4 === 0
+        b % 2 === 0
           ? { kind: 'CompactFailed', run_id, turn, code: 'no_answer', message: 'none', ...retryable(b) }
           : null,
     },
@@ -157,11 +157,7 @@ const WAYS: Ways = {
       ];
     },
   },
-  SessionConfigured: {
-    unasked: ({ b }) => [
-      { kind: 'SessionConfigured', config: { turns_max: 1 + b, ...(b % 3 === 0 ? { context: { mark: 10 } } : {}) } },
-    ],
-  },
+  SessionConfigured: { unasked: ({ b }) => [{ kind: 'SessionConfigured', config: { turns_max: 1 + b } }] },
   RunSteered: { unasked: ({ run_id }) => [{ kind: 'RunSteered', run_id, input: say('left') }] },
   FollowUpQueued: { unasked: () => [{ kind: 'FollowUpQueued', follow_up: { input: say('then') } }] },
   RunPaused: { unasked: ({ run_id }) => [{ kind: 'RunPaused', run_id }] },
