@@ -34,6 +34,14 @@ export type BridgeLogLine =
       readonly duration_ms: number;
       readonly usage?: Usage;
     })
+  | (TurnIds & { readonly event: 'compact_started'; readonly messages: number })
+  | (TurnIds & { readonly event: 'compact_settled'; readonly duration_ms: number })
+  | (TurnIds & {
+      readonly event: 'compact_failed';
+      readonly code: string;
+      readonly message: string;
+      readonly duration_ms: number;
+    })
   /** The parts of a turn are not recorded; text and calls are. */
   | (TurnIds & { readonly event: 'layout_dropped'; readonly why: string })
   | (TurnIds & {

@@ -31,6 +31,7 @@ import { type HostEffects, newHostEffects } from './executors/host-effects.ts';
 import { leaseRequest, wantedBy } from './executors/lease-request.ts';
 import { type RunningWork, newRunningWork } from './executors/running-work.ts';
 import { type StoppableWork, newStoppableWork } from './executors/stoppable-work.ts';
+import { type CompactRunner, newCompactRunner } from './generate/compact-runner.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate/generate-runner.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { recover } from './ledger/recover.ts';
@@ -99,6 +100,7 @@ interface Parts {
   readonly leases: HeldLeases;
   readonly calls: LeasedCalls;
   readonly generates: GenerateRunner;
+  readonly compactions: CompactRunner;
   readonly hostEffects: HostEffects;
   /** The work on all effects but tool calls. */
   readonly stoppableWork: StoppableWork;
@@ -139,6 +141,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const startReady = (): void => calls.startReady();
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
   const generates = newGenerateRunner({ ...shared, provider, blobs });
+  const compactions = newCompactRunner({ ...shared, provider, blobs });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
   const runner = newCallRunner({
     ...shared,
@@ -160,7 +163,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, generates, hostEffects, stoppableWork, admit };
+  const parts: Parts = { link, outbox, leases, calls, generates, compactions, hostEffects, stoppableWork, admit };
   return parts;
 }
 
@@ -178,7 +181,7 @@ async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Pr
 
 /** Holds the lease and begins the work; returns false when this starts nothing new. */
 function beginEffect(
-  { calls, generates, hostEffects, stoppableWork, outbox, leases }: Parts,
+  { calls, generates, compactions, hostEffects, stoppableWork, outbox, leases }: Parts,
   leased: Leased,
   plans: LeaseGrant['plans'],
 ): boolean {
@@ -190,6 +193,8 @@ function beginEffect(
       return calls.cancel(effect);
     case 'llm.generate':
       return stoppableWork.begin(leased, (stop) => generates.run(effect, stop));
+    case 'llm.compact':
+      return stoppableWork.begin(leased, (stop) => compactions.run(effect, stop));
     case 'host_session.open':
       return stoppableWork.begin(leased, (stop) => hostEffects.openSession(effect, stop));
     case 'call.undo':

@@ -4,7 +4,7 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BlobReader } from '../engine-link/blob-reader.ts';
 import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
-import { LAYOUT_BYTES_MAX, MESSAGE_CHARS_MAX, RETRY_CAP_MS_MAX } from '../../schemas/limits.ts';
+import { LAYOUT_BYTES_MAX } from '../../schemas/limits.ts';
 import type { Layout } from '../../schemas/model-turn.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
@@ -12,27 +12,26 @@ import type { HeldLeases } from '../engine-link/held-leases.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { OwnerId } from '../../schemas/ids.ts';
 import { newDeltaSender } from './delta-sender.ts';
-import { type Log, clip, messageOf } from '../log.ts';
+import { type Log, clip } from '../log.ts';
 import { toObservedCalls } from './observed-calls.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import {
   type GenerateReply,
   type GenerateRequest,
   type Message,
-  PROVIDER_ERROR_CODES,
   type Provider,
   ProviderError,
-  type ProviderErrorCode,
 } from '../providers/provider.ts';
 import { replyFault } from '../providers/reply-fault.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
+import { type Failure, generateFailure } from './failure.ts';
 import { layoutWithout } from './layout.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
 
-interface GenerateRunnerOptions {
+export interface GenerateRunnerOptions {
   readonly client: Pick<EngineClient, 'postDeltas'>;
   readonly owner: OwnerId;
   readonly provider: Provider;
@@ -50,21 +49,13 @@ export interface GenerateRunner {
   run(effect: Generate, stop: StopSwitch): Promise<void>;
 }
 
-interface Failure {
-  readonly code: string;
-  readonly message: string;
-  /** The failure is transient: the run's retry policy applies. */
-  readonly retryable?: true;
-  readonly retry_after_ms?: number;
-}
-
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
   const { provider, blobs, putBlob, outbox, leases, clock, log, redactor } = options;
 
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
     const elapsed = (): number => Math.max(0, Math.round(clock.now() - startedAt));
-    const event = await answer(effect, stop.signal).catch((error: unknown) => failureOf(error, redactor));
+    const event = await answer(effect, stop.signal).catch((error: unknown) => generateFailure(error, redactor));
     // After the lease is lost the answer is not reported; a bridge that stops leaves the generate to the next one.
     if (stop.why !== null) return;
     const failure = 'kind' in event ? await report(effect, event, elapsed()) : event;
@@ -196,29 +187,3 @@ function replyWithout({ content, calls, layout, ...reply }: GenerateReply, redac
 
 /** Refusals that the content of the reply causes. */
 const INVALID_REPLY: ReadonlySet<string> = new Set(['invalid_shape', 'invalid_value', 'too_large', 'too_deep']);
-
-// Fields that cannot be recorded are omitted or clamped: if the engine refused the failure, the run would wait forever.
-function failureOf(error: unknown, redactor: Redactor): Failure {
-  const message = clip(redactor.text(messageOf(error)));
-  if (!(error instanceof ProviderError)) return { code: 'provider_terminal', message };
-  const { code, retryAfterMs } = error;
-  if (!PROVIDER_ERROR_CODES.includes(code)) return { code: 'provider_terminal', message };
-  if (code !== 'provider_retryable') return { code, message: withAdvice(code, message) };
-  const retry_after_ms = Math.min(RETRY_CAP_MS_MAX, Math.ceil(retryAfterMs ?? Number.NaN));
-  return { code, message, retryable: true, ...(retry_after_ms >= 0 ? { retry_after_ms } : {}) };
-}
-
-/** What a person can do about a failure that is not retried. */
-const ADVICE: Partial<Readonly<Record<ProviderErrorCode, string>>> = {
-  provider_auth: 'Give the bridge a key that this server accepts.',
-  provider_quota: 'Add credit or raise the limit at the provider, or use another key.',
-  context_length: 'Set a context mark in the config, so that the conversation is compacted, or start a new session.',
-  invalid_request: 'Correct the model name or the settings of the run; the same request would be refused again.',
-};
-
-function withAdvice(code: ProviderErrorCode, message: string): string {
-  const advice = ADVICE[code];
-  if (advice === undefined) return message;
-  const said = clip(message, MESSAGE_CHARS_MAX - advice.length - 2);
-  return `${said}${/[.!?…]$/.test(said) ? '' : '.'} ${advice}`;
-}

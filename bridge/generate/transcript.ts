@@ -26,7 +26,9 @@ export async function renderTranscript(
   transcript: TranscriptState,
   blobs: TranscriptBlobs,
 ): Promise<E.Either<Rejection, readonly Message[]>> {
-  const pages: MessagePage[] = [];
+  const { summary } = transcript;
+  const pages: MessagePage[] =
+    summary === undefined ? [] : [messagePageOf([summaryMessage(await textOf(summary.content, blobs.read))])];
   for (const ref of transcript.sealed) {
     const page = knownPage(blobs.kept?.(ref) ?? null) ?? (await readPage(ref, blobs.read));
     if (E.isLeft(page)) return page;
@@ -35,6 +37,12 @@ export async function renderTranscript(
   pages.push(messagePageOf(await renderEntries(transcript.open, blobs.read)));
   return E.right(pairPages(pages));
 }
+
+/** What a model is shown in place of the messages that a summary stands for. */
+const summaryMessage = (summary: string): Message => ({
+  role: 'user',
+  text: `[The earlier part of this conversation was replaced by this summary.]\n\n${summary}`,
+});
 
 /** Reads pages and large texts. */
 export interface TranscriptBlobs {

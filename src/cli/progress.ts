@@ -1,6 +1,7 @@
 // Describes one event of a session as lines for a person who watches a run.
 import pc from 'picocolors';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
+import { owesCompaction } from '../../reducers/compaction.ts';
 import { type Content, isInline } from '../../schemas/content.ts';
 import type { EventOfKind, IngressEvent, IngressKind } from '../../schemas/event.ts';
 import type { RunEnd } from '../../schemas/run.ts';
@@ -34,16 +35,19 @@ type LinesByKind = { readonly [K in IngressKind]: Describe<EventOfKind<K>> | Uns
 const LINES: LinesByKind = {
   RunRequested: ({ after }, event) => startLines(after, event.input),
   ToolCallsObserved: ({ after }, event) => turnLines(event, after),
-  GenerateFailed: ({ after }, event) => {
+  GenerateFailed: ({ before, after }, event) => {
     const again = after.run?.retry?.not_before_ms ?? null;
     const then = again === null ? '' : pc.dim(`; retrying in ${again - event.at_ms} ms`);
-    return [pc.red(`  ! the model request failed: ${event.code}: ${visible(event.message)}`) + then];
+    const line = pc.red(`  ! the model request failed: ${event.code}: ${visible(event.message)}`) + then;
+    return [line, ...(again === null ? offerLines(before, after) : [])];
   },
-  ContextCompacted: ({ after }, { summary }) => [
+  ContextCompacted: ({ before, after }, { summary }) => [
     pc.dim(`  the first ${after.transcript.summary?.count ?? 0} messages are now a summary: ${textOf(summary)}`),
+    ...offerLines(before, after),
   ],
-  CompactFailed: (_, { code, message }) => [
+  CompactFailed: ({ before, after }, { code, message }) => [
     pc.yellow(`  ! the conversation was not compacted: ${code}: ${visible(message)}`),
+    ...offerLines(before, after),
   ],
   ToolCallStarted: ({ before }, event) => {
     const { call, group } = callOf(before.active_tool_batch, event.call_id);
@@ -199,6 +203,7 @@ const offerLines = (before: SessionState, after: SessionState): readonly string[
 
 function offerLine(state: SessionState): string {
   const offer = state.run?.offer;
+  if (state.run !== null && owesCompaction(state.run)) return pc.dim('  compacts the conversation');
   if (offer === null || offer === undefined) return pc.dim('  waits for the host session');
   const names = offer.ordered_tools.map((tool) => tool.tool_name).join(' ');
   return pc.dim(`  offered (${offer.profile_id}): ${names}`);

@@ -61,7 +61,7 @@ const WAYS: Ways = {
         kind: 'GenerateFailed',
         run_id,
         turn: state.run?.turn ?? 1,
-        code: 'no_answer',
+        code: (state.run?.config.context ?? null) !== null && b % 2 === 1 ? 'context_length' : 'no_answer',
         message: 'none',
         ...retryable(b),
       },
@@ -74,6 +74,27 @@ const WAYS: Ways = {
         run_id,
         turn,
         calls: someCalls(state, draw),
+        // Above the mark of a session that has one.
+        ...((state.run?.config.context ?? null) === null ? {} : { usage: { input_tokens: 9, output_tokens: draw.b } }),
+      }),
+    },
+  },
+  CompactFailed: {
+    answers: {
+      'llm.compact': ({ run_id, turn }, { b }) =>
+        b % 2 === 0
+          ? { kind: 'CompactFailed', run_id, turn, code: 'no_answer', message: 'none', ...retryable(b) }
+          : null,
+    },
+  },
+  ContextCompacted: {
+    answers: {
+      'llm.compact': ({ run_id, turn, through }) => ({
+        kind: 'ContextCompacted',
+        run_id,
+        turn,
+        through,
+        summary: say(`all up to turn ${turn}`),
       }),
     },
   },

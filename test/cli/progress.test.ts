@@ -40,6 +40,14 @@ const batch = (): Session =>
 const changes = [{ path: 'x\u001B[2J', before: null, after_digest: null }];
 const undo = (of: Session): Session => of.takes('UndoRequested', { batch_id: 'batch-1', call_id: 'w', changes });
 
+/** A run whose conversation is to be compacted because the model cannot take it. */
+const longRun = (): Session =>
+  session()
+    .runRequested({ context: { mark: 9_999 }, tool_profile: 'few' })
+    .observed([call('a', 'read', { path: 'x' })])
+    .batchDone()
+    .generateFailed('context_length', 'too long');
+
 const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   RunRequested: [few(), (of) => of.runRequested(), ['run-1 go', OFFERED]],
   ToolCallsObserved: [
@@ -51,6 +59,19 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
     run(),
     (of) => of.generateFailed('no_answer', 'none\u0007'),
     ['  ! the model request failed: no_answer: none␇', 'run-1 failed: no_answer, none␇'],
+  ],
+  ContextCompacted: [
+    longRun(),
+    (of) => of.compacted('all so far\u0007'),
+    ['  the first 3 messages are now a summary: all so far␇', OFFERED],
+  ],
+  CompactFailed: [
+    longRun(),
+    (of) => of.compactFailed('no_answer', 'none\u0007'),
+    [
+      '  ! the conversation was not compacted: no_answer: none␇',
+      'run-1 failed: context_length, The conversation is longer than the model takes, and it could not be compacted (no_answer).',
+    ],
   ],
   ToolCallStarted: [batch(), (of) => of.started('a'), ['  ▸ g1 once started']],
   ToolCallSettled: [batch(), (of) => of.settled('b'), ['  ✓ g1 write(x) output of b']],

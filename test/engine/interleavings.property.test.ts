@@ -123,6 +123,7 @@ class Bridge {
           : [named('start', started(effect, this.owner)), named('end', settled(effect))];
       case 'batch.settle':
         return [named('settle', { kind: 'ToolBatchSettled', batch_id: effect.batch_id, plan_hash: effect.plan_hash })];
+      case 'llm.compact':
       case 'host_session.open':
       case 'call.undo':
       case 'tool.cancel':

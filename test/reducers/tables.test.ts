@@ -7,7 +7,7 @@ import { CALL_TRANSITIONS, RUN_TRANSITIONS, stepNew } from '../../src/core/index
 import { CALL_STATUSES } from '../../reducers/call-status.ts';
 import { PHASES, PHASE_BOUND_KINDS, transitionsOf } from '../../reducers/run-phases.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
-import { type Session, call, say, session, textOf } from '../support/session.ts';
+import { ZERO_DIGEST, type Session, call, say, session, textOf } from '../support/session.ts';
 
 const batch = (run: Session): Session =>
   run.observed([
@@ -38,6 +38,8 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     RunRequested: { input: say('go') },
     ToolCallsObserved: { ...of.turnFields(), calls: [call('n', 'free')] },
     GenerateFailed: { ...of.turnFields(), code: 'no_answer', message: 'none' },
+    ContextCompacted: { ...of.turnFields(), through: ZERO_DIGEST, summary: say('so far') },
+    CompactFailed: { ...of.turnFields(), code: 'no_answer', message: 'none' },
     ToolCallStarted: { ...of.callFields('b'), owner: 'bridge-2' },
     ToolCallSettled: of.settlementFields('a'),
     ToolBatchSettled: of.batchFields(),
@@ -67,7 +69,13 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
 }
 
 /** Kinds that answer something that none of these sessions waits for, or adopt rules that are not there yet. */
-const NOT_YET: ReadonlySet<IngressKind> = new Set(['RulesAdopted', 'TimeReached', 'UndoSettled']);
+const NOT_YET: ReadonlySet<IngressKind> = new Set([
+  'CompactFailed',
+  'ContextCompacted',
+  'RulesAdopted',
+  'TimeReached',
+  'UndoSettled',
+]);
 
 /** A batch can be settled only when every call is settled. */
 const settleAll = (of: Session): Session => {

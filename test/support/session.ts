@@ -177,6 +177,16 @@ export class Session {
     return this.takes('GenerateFailed', { ...this.turnFields(), code, message });
   }
 
+  /** The summary of the pages that are to be compacted. */
+  compacted(summary: string, rest: Partial<FieldsOf<'ContextCompacted'>> = {}): Session {
+    const through = this.effectsOf('llm.compact')[0]?.through ?? this.state.run?.compact?.through ?? ZERO_DIGEST;
+    return this.takes('ContextCompacted', { ...this.turnFields(), through, summary: say(summary), ...rest });
+  }
+
+  compactFailed(code = 'no_answer', message = 'it said no', rest: Partial<FieldsOf<'CompactFailed'>> = {}): Session {
+    return this.takes('CompactFailed', { ...this.turnFields(), code, message, ...rest });
+  }
+
   // ── the bridge ──
 
   started(call_id: string, owner = 'bridge-1'): Session {

@@ -102,12 +102,25 @@ const settle = (of: Session, random: Random, call_id: string): IngressEvent => {
 
 function generated(of: Session, random: Random): IngressEvent {
   if (random.oneIn(6)) {
-    const failed = { ...of.turnFields(), code: 'no_answer', message: 'none' };
+    const isTooLong = (of.state.run?.config.context ?? null) !== null && of.events.length % 2 === 0;
+    const failed = { ...of.turnFields(), code: isTooLong ? 'context_length' : 'no_answer', message: 'none' };
     return of.next('GenerateFailed', { ...failed, retryable: !random.oneIn(6), jitter_permille: 1_200 });
   }
   if (random.oneIn(20)) return of.next('RunCompleted', { run_id: of.runId() });
   const usage = { input_tokens: random.below(300), output_tokens: random.below(50) };
-  return of.next('ToolCallsObserved', { ...of.turnFields(), calls: calls(random), content: say('t'), usage });
+  const stop = { reason: of.events.length % 5 === 0 ? 'paused' : 'other' } as const;
+  return of.next('ToolCallsObserved', { ...of.turnFields(), calls: calls(random), content: say('t'), usage, stop });
+}
+
+/** Answers a compaction, sometimes with a page that was not asked for. */
+function compacted(of: Session, random: Random, { through }: EffectOfKind<'llm.compact'>): IngressEvent {
+  if (random.oneIn(4)) {
+    const failed = { ...of.turnFields(), code: 'no_answer', message: 'none' };
+    return of.next('CompactFailed', { ...failed, retryable: random.oneIn(2), jitter_permille: 900 });
+  }
+  const other = random.oneIn(6) ? (of.state.last_tool_plan_hash ?? through) : through;
+  const usage = { input_tokens: 9, output_tokens: 1 };
+  return of.next('ContextCompacted', { ...of.turnFields(), through: other, summary: say('so far'), usage });
 }
 
 const isReadOnly = ({ state }: Session, id: string): boolean =>
@@ -131,6 +144,8 @@ function answer(of: Session, random: Random, effect: Effect): IngressEvent {
   switch (effect.kind) {
     case 'llm.generate':
       return generated(of, random);
+    case 'llm.compact':
+      return compacted(of, random, effect);
     case 'tool.call':
       return called(of, random, effect);
     case 'tool.cancel':
@@ -162,7 +177,8 @@ const answering: Guess = (of, random) => {
   if (of.state.run?.phase.startsWith('paused_') === true) return of.next('RunResumed', { run_id: of.runId() });
   if (owed[0] !== undefined) return answer(of, random, owed[0]);
   const bounded = random.oneIn(4) ? { tokens_max: 600, wall_ms_max: 40_000 } : {};
-  return of.next('RunRequested', { input: say('go'), run_overrides: bounded });
+  const context = of.state.runs_started % 2 === 1 ? { context: { mark: 150 } } : {};
+  return of.next('RunRequested', { input: say('go'), run_overrides: { ...bounded, ...context } });
 };
 
 /** A fact that fits the phase of the session. */

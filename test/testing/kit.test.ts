@@ -114,7 +114,7 @@ describe('arbitraries', () => {
 
   test('of streams give accepted facts of every kind, which fold again to the same digest', () => {
     const kinds = new Set<string>();
-    const config = { wall_ms_max: 40_000 };
+    const config = { wall_ms_max: 40_000, context: { mark: 10 } };
     fc.assert(
       fc.property(arbitrary.ingressStream({ config, lengthMax: 60 }), ({ genesis, tool_package, events, state }) => {
         for (const { kind } of events) kinds.add(kind);

@@ -62,10 +62,10 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
     return got.right;
   }
 
-  /** Pages form a chain. The state names the newest ones; each page names the one before it. */
-  async function checkPages({ transcript: { sealed }, version }: SessionState): Promise<void> {
+  /** Pages form a chain. The state names the newest ones, or the one that a summary ends with; each names the one before it. */
+  async function checkPages({ transcript: { sealed, summary }, version }: SessionState): Promise<void> {
     const seen = new Set<Digest>();
-    for (let next: Digest | null = sealed.at(-1) ?? null; next !== null && !seen.has(next);) {
+    for (let next: Digest | null = sealed.at(-1) ?? summary?.through ?? null; next !== null && !seen.has(next);) {
       const ref: Digest = next;
       seen.add(ref);
       const bytes = await check(ref, { position: version, path: '/transcript/sealed' });

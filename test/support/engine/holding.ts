@@ -16,7 +16,15 @@ interface Held {
 /** What was granted through such clients; kept across restarts of an engine. */
 export type Holdings = Map<string, Held>;
 
-const KINDS = ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', 'host_session.open', 'call.undo'] as const;
+const KINDS = [
+  'llm.generate',
+  'llm.compact',
+  'tool.call',
+  'tool.cancel',
+  'batch.settle',
+  'host_session.open',
+  'call.undo',
+] as const;
 
 /** The owner of reports that name none. */
 const HOLDER = brand<'OwnerId'>('holder');

@@ -26,6 +26,13 @@ const TEXTS: Texts = {
     ...optional('retry after', retry_after_ms),
     ...optional('jitter', jitter_permille),
   ],
+  ContextCompacted: ({ turn, summary, usage }) => [`turn ${turn}`, textOf(summary), ...usageText(usage)],
+  CompactFailed: ({ turn, code, retryable, retry_after_ms, jitter_permille }) => [
+    `turn ${turn}: ${code}`,
+    ...optional('retryable', retryable),
+    ...optional('retry after', retry_after_ms),
+    ...optional('jitter', jitter_permille),
+  ],
   ToolCallStarted: ({ call_id, attempt, owner }) => [`${attemptText(call_id, attempt)} by ${owner}`],
   ToolCallSettled: ({ call_id, attempt, result, outcome, code, output, ...event }) => [
     `${attemptText(call_id, attempt)} ${outcome ?? (result.success ? 'succeeded' : 'failed')}`,

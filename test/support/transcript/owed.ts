@@ -9,6 +9,7 @@ type Subjects = { readonly [K in Effect['kind']]: (effect: EffectOfKind<K>, star
 
 const SUBJECTS: Subjects = {
   'llm.generate': ({ run_id, turn }) => `${run_id}/${turn}`,
+  'llm.compact': ({ run_id, turn }) => `${run_id}/${turn}`,
   'tool.call': ({ call_id, attempt, after }) => {
     const named = attemptText(call_id, attempt);
     return after.length === 0 ? named : `${named}(after ${namesOf(after)})`;
