@@ -1,0 +1,160 @@
+// Reads a message of the API, streamed or plain, as a reply: text, calls, and everything else as items in their place.
+import type { LayoutPart, Stop, StopReason } from '../../../schemas/model-turn.ts';
+import type { Json } from '../../../schemas/json.ts';
+import type { Usage } from '../../../schemas/run.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  RawJson,
+  countIn,
+  exactText,
+  isExactObject,
+  objectIn,
+  textIn,
+} from '../api/exact-json.ts';
+import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
+import { messagesError } from './failure.ts';
+
+/** Throws a {@link ProviderError} when the body is an error or no message. */
+export function readMessage(final: ExactJson): GenerateReply {
+  if (!isExactObject(final)) throw unreadable('', 'must be an object');
+  if (final['type'] === 'error' || isExactObject(final['error'])) throw messagesError(final, null);
+  const { content, stop_reason: word } = final;
+  if (!Array.isArray(content)) throw unreadable('/content', 'must be a list of blocks');
+  const turn = readBlocks(content as readonly ExactJson[], isCut(word));
+  if (isExactObject(final['container'])) turn.parts.push({ item: exactText({ container: final['container'] }) });
+  const stop = stopOf(word, turn.calls.length > 0);
+  const text = turn.texts.join('');
+  return {
+    ...(text === '' ? {} : { content: text }),
+    calls: turn.calls,
+    ...(isExactObject(final['usage']) ? { usage: usageOf(final['usage']) } : {}),
+    ...(stop === null ? {} : { stop }),
+    ...(saysNothing(turn.parts)
+      ? {}
+      : {
+          layout: {
+            api: 'anthropic.messages',
+            model: textIn(final['model']).slice(0, 128).toWellFormed(),
+            parts: turn.parts,
+          },
+        }),
+  };
+}
+
+interface Turn {
+  readonly texts: string[];
+  readonly calls: ReplyCall[];
+  readonly parts: LayoutPart[];
+}
+
+function readBlocks(content: readonly ExactJson[], cut: boolean): Turn {
+  const turn: Turn = { texts: [], calls: [], parts: [] };
+  for (const [index, block] of content.entries()) {
+    const path = `/content/${index}`;
+    if (!isExactObject(block)) throw unreadable(path, 'must be an object');
+    const type = block['type'];
+    if (typeof type !== 'string') throw unreadable(`${path}/type`, 'must be text');
+    if (type === 'text') readText(turn, block, path);
+    else if (type === 'tool_use') readCall(turn, block, cut && index === content.length - 1);
+    else turn.parts.push({ item: exactText(block) });
+  }
+  return turn;
+}
+
+function readText({ texts, parts }: Turn, block: ExactObject, path: string): void {
+  const { text } = block;
+  if (typeof text !== 'string') throw unreadable(`${path}/text`, 'must be text');
+  const further = furtherOf(block, TEXT_FIELDS);
+  if (text === '' && further === null) return;
+  texts.push(text);
+  parts.push(further === null ? { text: text.length } : { text: text.length, with: further });
+}
+
+function readCall({ calls, parts }: Turn, block: ExactObject, isLastOfCut: boolean): void {
+  const { id, name, input } = block;
+  const further = furtherOf(block, CALL_FIELDS);
+  parts.push(further === null ? { call: calls.length } : { call: calls.length, with: further });
+  const said = { name: textIn(name), ...argumentsOf(input, isLastOfCut) };
+  calls.push(typeof id === 'string' && id !== '' ? { id, ...said } : said);
+}
+
+const TEXT_FIELDS: ReadonlySet<string> = new Set(['type', 'text']);
+const CALL_FIELDS: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
+
+/** The other fields of a block as JSON text; null when there are none, as mostly. */
+function furtherOf(block: ExactObject, known: ReadonlySet<string>): string | null {
+  const further = Object.keys(block).filter((key) => !known.has(key));
+  return further.length === 0 ? null : exactText(Object.fromEntries(further.map((key) => [key, block[key] ?? null])));
+}
+
+type Arguments = Pick<ReplyCall, 'arguments' | 'arguments_text'>;
+
+function argumentsOf(input: ExactJson | undefined, isLastOfCut: boolean): Arguments {
+  // What the model wrote when that is no object: a stream keeps its text.
+  if (typeof input === 'string') return { arguments_text: input };
+  const value = input ?? {};
+  // A call that the token limit cut off right after its name must not run without arguments. This text is not JSON, so
+  // that the model gets an error to correct.
+  if (isLastOfCut && isExactObject(value) && Object.keys(value).length === 0) return { arguments_text: CUT_ARGUMENTS };
+  return typeof value !== 'object' || isPlain(value)
+    ? { arguments: value as Json }
+    : { arguments_text: exactText(value) };
+}
+
+export const CUT_ARGUMENTS = '… (cut: the answer ended before the arguments of its last call)';
+
+/** No number in it needs its text to be kept. Uses no recursion: a model may nest as deep as it likes. */
+function isPlain(value: ExactJson): boolean {
+  const open: ExactJson[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next instanceof RawJson) return false;
+    for (const inner of Object.values(next as ExactObject)) {
+      if (typeof inner === 'object' && inner !== null) open.push(inner);
+    }
+  }
+  return true;
+}
+
+const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
+  ['end_turn', 'end'],
+  ['stop_sequence', 'end'],
+  ['tool_use', 'calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'refusal'],
+  ['pause_turn', 'paused'],
+  ['compaction', 'paused'],
+]);
+
+const isCut = (word: ExactJson | undefined): boolean => STOP_REASONS.get(textIn(word)) === 'length';
+
+function stopOf(word: ExactJson | undefined, hasCalls: boolean): Stop | null {
+  const said = textIn(word).slice(0, 64).toWellFormed();
+  if (said === '') return null;
+  const reason = STOP_REASONS.get(said) ?? 'other';
+  if (hasCalls && (reason === 'end' || reason === 'paused')) return { reason: 'calls', word: said };
+  // `tool_use` of the provider's own tools only: there is no result to wait for.
+  return { reason: !hasCalls && reason === 'calls' ? 'end' : reason, word: said };
+}
+
+// The API counts cached tokens apart from the others of the input, and thinking within the output.
+function usageOf(usage: ExactObject): Usage {
+  const cached = countIn(usage['cache_read_input_tokens']);
+  const written = countIn(usage['cache_creation_input_tokens']);
+  const reasoning = countIn(objectIn(usage['output_tokens_details'])['thinking_tokens']);
+  return {
+    input_tokens: countIn(usage['input_tokens']) + cached + written,
+    output_tokens: countIn(usage['output_tokens']),
+    ...(cached > 0 ? { cached_tokens: cached } : {}),
+    ...(written > 0 ? { cache_write_tokens: written } : {}),
+    ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {}),
+  };
+}
+
+/** At most one text, then calls, none of them with further fields: the text and the calls say it all. */
+const saysNothing = (parts: readonly LayoutPart[]): boolean =>
+  parts.every((part, index) => !('item' in part) && part.with === undefined && ('call' in part || index === 0));
+
+const unreadable = (path: string, fault: string): ProviderError =>
+  new ProviderError('provider_retryable', `the answer is not a message: at "${path}": ${fault}`);

@@ -1,0 +1,204 @@
+// Folds the events of a Messages stream into the message that the API returns without one.
+import {
+  type ExactJson,
+  type ExactObject,
+  isExactObject,
+  listIn,
+  objectIn,
+  parseExact,
+  textIn,
+} from '../api/exact-json.ts';
+import type { StreamEvent, StreamFold } from '../api/dialect.ts';
+import { ProviderError, type ReplyDelta } from '../provider.ts';
+import { messagesError } from './failure.ts';
+
+/** A block of content that is being assembled. */
+interface Block {
+  readonly start: ExactObject;
+  /** What deltas appended to its text fields, joined at the end. */
+  readonly texts: Map<string, string[]>;
+  /** What deltas appended to its lists. */
+  readonly lists: Map<string, ExactJson[]>;
+  /** What deltas set. */
+  readonly values: Map<string, ExactJson>;
+  /** The pieces of `input`, as the model wrote them. */
+  readonly input: string[];
+}
+
+interface Message {
+  /** The fields of `message_start` and, over them, those of each `message_delta`; null before it has begun. */
+  fields: ExactObject | null;
+  usage: ExactObject | null;
+  readonly blocks: Map<number, Block>;
+  closed: boolean;
+}
+
+export function newMessageFold(): StreamFold {
+  const message: Message = { fields: null, usage: null, blocks: new Map(), closed: false };
+  return {
+    add: ({ name, data }) => (message.closed ? [] : addEvent(message, name, data)),
+    isClosed: () => message.closed,
+    final: () => (message.closed && message.fields !== null ? finalOf(message, message.fields) : null),
+  };
+}
+
+function addEvent(message: Message, name: StreamEvent['name'], data: string): readonly ReplyDelta[] {
+  const text = data.trim();
+  // Some gateways end every stream in the way of another API; only `message_stop` ends a message.
+  if (text === '' || text === '[DONE]') return [];
+  if (name === 'ping' || name === 'content_block_stop') return [];
+  // Deltas are nearly all of a stream, and those of known kinds hold texts only: no number of theirs is kept.
+  if (name === null || !RARE.has(name)) {
+    const event = parsed(text, parseText);
+    const delta = event['type'] === 'content_block_delta' ? event['delta'] : undefined;
+    const known = isExactObject(delta) ? TEXT_DELTAS.get(delta['type'] as string) : undefined;
+    if (known !== undefined) return addText(blockAt(message, event), known, delta as ExactObject);
+  }
+  const event = parsed(text, parseExact);
+  return addRare(message, textIn(event['type']) || (name ?? ''), event);
+}
+
+const RARE: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'message_delta', 'message_stop']);
+
+/** The kinds of deltas that append to one text field: the field of the delta, and that of the block. */
+const TEXT_DELTAS: ReadonlyMap<string, { readonly from: string; readonly shown?: ReplyDelta['kind'] }> = new Map([
+  ['text_delta', { from: 'text', shown: 'text' }],
+  ['thinking_delta', { from: 'thinking', shown: 'thinking' }],
+  ['signature_delta', { from: 'signature' }],
+  ['input_json_delta', { from: 'partial_json' }],
+]);
+
+const parseText = (text: string): ExactJson => JSON.parse(text) as ExactJson;
+
+function parsed(text: string, parse: (text: string) => ExactJson): ExactObject {
+  let value: ExactJson = null;
+  try {
+    value = parse(text);
+  } catch {
+    // Reported below.
+  }
+  if (isExactObject(value)) return value;
+  throw new ProviderError('provider_retryable', 'an event of the stream is not a JSON object');
+}
+
+function addRare(message: Message, kind: string, event: ExactObject): readonly ReplyDelta[] {
+  switch (kind) {
+    case 'message_start':
+      if (message.fields !== null) throw broken('/message', 'a second message begins');
+      if (!isExactObject(event['message'])) throw broken('/message', 'must be an object');
+      message.fields = event['message'];
+      message.usage = isExactObject(event['message']['usage']) ? event['message']['usage'] : null;
+      return [];
+    case 'content_block_start':
+      return startBlock(message, event);
+    case 'content_block_delta':
+      return addDelta(message, event);
+    case 'message_delta':
+      addMessageDelta(message, event);
+      return [];
+    case 'message_stop':
+      message.closed = true;
+      return [];
+    case 'error':
+      throw messagesError(event, null);
+    // The API adds kinds of events; what they would change comes in the kinds above.
+    default:
+      return [];
+  }
+}
+
+function startBlock(message: Message, event: ExactObject): readonly ReplyDelta[] {
+  const { index, content_block: start } = event;
+  if (message.fields === null) throw broken('/type', 'a block begins before its message');
+  if (typeof index !== 'number') throw broken('/index', 'must be a number');
+  if (message.blocks.has(index)) throw broken('/index', `block ${index} begins twice`);
+  if (!isExactObject(start)) throw broken('/content_block', 'must be an object');
+  message.blocks.set(index, { start, texts: new Map(), lists: new Map(), values: new Map(), input: [] });
+  return [...shown('text', textIn(start['text'])), ...shown('thinking', textIn(start['thinking']))];
+}
+
+// Without the block, arguments might be JSON, but not what the model wrote.
+function blockAt({ blocks }: Message, { index }: ExactObject): Block {
+  const block = typeof index === 'number' ? blocks.get(index) : undefined;
+  if (block === undefined) throw broken('/index', 'names a block that has not begun');
+  return block;
+}
+
+function addText(
+  block: Block,
+  { from, shown: kind }: { readonly from: string; readonly shown?: ReplyDelta['kind'] },
+  delta: ExactObject,
+): readonly ReplyDelta[] {
+  const piece = delta[from];
+  if (typeof piece !== 'string') throw broken(`/delta/${from}`, 'must be text');
+  if (from === 'partial_json') block.input.push(piece);
+  else append(block.texts, from, piece);
+  return kind === undefined ? [] : shown(kind, piece);
+}
+
+const NONE: readonly ReplyDelta[] = [];
+const shown = (kind: ReplyDelta['kind'], text: string): readonly ReplyDelta[] =>
+  text === '' ? NONE : [{ kind, text }];
+
+/**
+ * A delta of another kind. A citation joins the list of citations; in kinds that are unknown, each field extends the field
+ * of the same name: texts and lists are appended, any other value replaces.
+ */
+function addDelta(message: Message, event: ExactObject): readonly ReplyDelta[] {
+  const block = blockAt(message, event);
+  const { type, ...fields } = objectIn(event['delta']);
+  if (type === 'citations_delta') {
+    if (fields['citation'] !== undefined) append(block.lists, 'citations', fields['citation']);
+    return [];
+  }
+  for (const [key, value] of Object.entries(fields)) {
+    if (typeof value === 'string') append(block.texts, key, value);
+    else if (Array.isArray(value)) for (const entry of listIn(value)) append(block.lists, key, entry);
+    else if (value !== null) block.values.set(key, value);
+  }
+  return [];
+}
+
+function append<V>(into: Map<string, V[]>, key: string, value: V): void {
+  const known = into.get(key);
+  if (known === undefined) into.set(key, [value]);
+  else known.push(value);
+}
+
+// The counts of `usage` are totals so far; those that an event leaves out stay.
+function addMessageDelta(message: Message, event: ExactObject): void {
+  if (message.fields === null) throw broken('/type', 'a delta comes before its message');
+  const { type: _type, delta, usage, ...others } = event;
+  message.fields = { ...message.fields, ...others, ...objectIn(delta) };
+  if (!isExactObject(usage)) return;
+  const counted = Object.entries(usage).filter(([, count]) => count !== null);
+  message.usage = { ...message.usage, ...Object.fromEntries(counted) };
+}
+
+function finalOf({ usage, blocks }: Message, fields: ExactObject): ExactObject {
+  const content = [...blocks].sort(([a], [b]) => a - b).map(([, block]) => finalBlock(block));
+  return { ...fields, content, ...(usage === null ? {} : { usage }) };
+}
+
+function finalBlock({ start, texts, lists, values, input }: Block): ExactObject {
+  const fields: Record<string, ExactJson> = { ...start };
+  for (const [key, value] of values) fields[key] = value;
+  for (const [key, pieces] of texts) fields[key] = textIn(start[key]) + pieces.join('');
+  for (const [key, entries] of lists) fields[key] = [...listIn(start[key]), ...entries];
+  const written = input.join('');
+  if (written.trim() !== '') fields['input'] = inputOf(written);
+  return fields;
+}
+
+/** The object that the model wrote; the text itself when it wrote none, so that the engine can tell the model. */
+function inputOf(written: string): ExactJson {
+  try {
+    const value = parseExact(written);
+    return isExactObject(value) ? value : written;
+  } catch {
+    return written;
+  }
+}
+
+const broken = (path: string, fault: string): ProviderError =>
+  new ProviderError('provider_retryable', `an event of the stream cannot be read: at "${path}": ${fault}`);
