@@ -144,7 +144,7 @@ function naive({ output, stopReason, usage }: Any): ReturnType<typeof seenIn> {
 }
 
 /** The content of the turn as the next request to the same model holds it. */
-export function sentBack(reply: GenerateReply, model: string): unknown {
+function sentBack(reply: GenerateReply, model: string): unknown {
   const turn = messageOf(reply, model);
   const results = turn.calls.map(({ id, name }): Message => ({
     role: 'tool',
@@ -160,7 +160,7 @@ export function sentBack(reply: GenerateReply, model: string): unknown {
 }
 
 /** The turn as it comes back in a later request. */
-export function messageOf({ content = '', calls, layout }: GenerateReply, model: string): AssistantMessage {
+function messageOf({ content = '', calls, layout }: GenerateReply, model: string): AssistantMessage {
   return {
     role: 'assistant',
     text: content,
@@ -173,7 +173,7 @@ export function messageOf({ content = '', calls, layout }: GenerateReply, model:
   };
 }
 
-export const requestOf = (messages: readonly Message[], model: string): GenerateRequest => ({
+const requestOf = (messages: readonly Message[], model: string): GenerateRequest => ({
   session_id: brand<'SessionId'>('session'),
   run_id: brand<'RunId'>('run'),
   turn: 1,
