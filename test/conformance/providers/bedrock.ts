@@ -144,7 +144,7 @@ function naive({ output, stopReason, usage }: Any): ReturnType<typeof seenIn> {
 }
 
 /** The content of the turn as the next request to the same model holds it. */
-export function sentBack(reply: GenerateReply, model: string): unknown {
+function sentBack(reply: GenerateReply, model: string): unknown {
   const turn = messageOf(reply, model);
   const results = turn.calls.map(({ id, name }): Message => ({
     role: 'tool',
@@ -160,7 +160,7 @@ export function sentBack(reply: GenerateReply, model: string): unknown {
 }
 
 /** The turn as it comes back in a later request. */
-export function messageOf({ content = '', calls, layout }: GenerateReply, model: string): AssistantMessage {
+function messageOf({ content = '', calls, layout }: GenerateReply, model: string): AssistantMessage {
   return {
     role: 'assistant',
     text: content,
@@ -173,7 +173,7 @@ export function messageOf({ content = '', calls, layout }: GenerateReply, model:
   };
 }
 
-export const requestOf = (messages: readonly Message[], model: string): GenerateRequest => ({
+const requestOf = (messages: readonly Message[], model: string): GenerateRequest => ({
   session_id: brand<'SessionId'>('session'),
   run_id: brand<'RunId'>('run'),
   turn: 1,
@@ -187,7 +187,7 @@ export const requestOf = (messages: readonly Message[], model: string): Generate
 
 /**
  * What may be sent of a recorded turn: without the type `tool_use` and blank texts, without reasoning that was not signed
- * for a model that checks it, and nothing of a turn that is reasoning alone.
+ * for a model that checks it, and without reasoning at the end.
  */
 function sendable(content: readonly Any[], model: string): readonly unknown[] {
   const kept = content
@@ -201,7 +201,7 @@ function sendable(content: readonly Any[], model: string): readonly unknown[] {
       const { toolUseId, name, input } = block.toolUse;
       return { toolUse: { toolUseId, name, input } };
     });
-  return kept.every((block) => 'reasoningContent' in block) ? [] : kept;
+  return kept.slice(0, kept.findLastIndex((block) => !('reasoningContent' in block)) + 1);
 }
 
 /** A file of fixtures: an answer (`.json`), or a line for each event, named by its only key (`.chunks.txt`). */
