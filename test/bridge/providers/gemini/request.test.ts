@@ -20,7 +20,7 @@ const result = (index: number, name: string, text: string, is_error = false): To
   text,
   is_error,
 });
-const tool = (tool_name: string): OfferedTool => ({ ...TOOL, tool_name }) as OfferedTool;
+const tool = (tool_name: string): OfferedTool => ({ ...TOOL, tool_name }) as unknown as OfferedTool;
 const TOOL = {
   tool_id: 'a.b',
   tool_ref: 'sha256:0',
