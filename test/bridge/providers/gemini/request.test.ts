@@ -96,7 +96,16 @@ describe('turns', () => {
       calls: [{ id: 'a', name: '', arguments: '{"x":' }],
     };
     expect(encode({ messages: [user('Go.'), message] }).contents[1]?.parts).toEqual([
-      { functionCall: { name: 'unnamed', args: { invalid_arguments: '{"x":' } } },
+      { functionCall: { name: 'unnamed', args: { INVALID_JSON: '{"x":' } } },
+    ]);
+  });
+
+  test('pair what a conversation left unpaired', () => {
+    const messages = [user('Go.'), called('look', 'feel'), result(0, 'look', 'blue'), result(7, 'smell', 'sweet')];
+    expect(encode({ messages }).contents[2]?.parts).toEqual([
+      { functionResponse: { name: 'look', response: { output: 'blue' } } },
+      { functionResponse: { name: 'feel', response: { error: 'There is no result.' } } },
+      { text: 'The result of smell: sweet' },
     ]);
   });
 
