@@ -128,8 +128,13 @@ function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_
 /** The JSON text, as {@link exactText} writes it. */
 const textOf = (value: ExactJson): string => (holdsRaw(value) ? exactText(value) : JSON.stringify(value));
 
-const holdsRaw = (value: ExactJson): boolean =>
-  value instanceof RawJson || (typeof value === 'object' && value !== null && Object.values(value).some(holdsRaw));
+function holdsRaw(value: ExactJson | undefined): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof RawJson) return true;
+  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(holdsRaw);
+  for (const key in value) if (holdsRaw((value as ExactObject)[key])) return true;
+  return false;
+}
 
 /** A number that a double holds is plain, however it is written (`1e5`, `0.50`): so a stream and a plain body read equally. */
 function withoutNeedlessRaw(value: ExactJson): ExactJson {

@@ -51,17 +51,21 @@ function parseChunk(data: string): ExactJson {
 
 function needsExact(value: ExactJson): boolean {
   if (Array.isArray(value)) return (value as readonly ExactJson[]).some(needsExact);
-  return listIn(objectIn(value)['candidates']).some((candidate) => {
-    const fields = objectIn(candidate);
-    const parts = objectIn(fields['content'])['parts'];
-    return mayLose(parts ?? null) || CANDIDATE_ITEMS.some((key) => mayLose(fields[key] ?? null));
-  });
+  for (const candidate of listIn(objectIn(value)['candidates'])) {
+    if (!isExactObject(candidate)) continue;
+    for (const part of listIn(objectIn(candidate['content'])['parts'])) if (mayLose(part)) return true;
+    for (const key of CANDIDATE_ITEMS) if (mayLose(candidate[key])) return true;
+  }
+  return false;
 }
 
-const mayLose = (value: ExactJson): boolean =>
-  typeof value === 'number'
-    ? !Number.isSafeInteger(value) || Object.is(value, -0)
-    : typeof value === 'object' && value !== null && Object.values(value).some(mayLose);
+function mayLose(value: ExactJson | undefined): boolean {
+  if (typeof value === 'number') return !Number.isSafeInteger(value) || Object.is(value, -0);
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(mayLose);
+  for (const key in value) if (mayLose((value as ExactObject)[key])) return true;
+  return false;
+}
 
 /** A run of text with no other field, a call whose arguments have not ended, or a whole part. */
 type Folded =
@@ -81,8 +85,8 @@ function newResponseFold() {
     if (!isExactObject(chunk)) throw malformed('an event', 'an object');
     if (chunk['error'] !== undefined) throw errorOf(chunk, null);
     // Counts are cumulative; a later chunk may leave out what an earlier one said.
-    Object.assign(usage, objectIn(chunk['usageMetadata']));
-    Object.assign(whole, chunk);
+    if (isExactObject(chunk['usageMetadata'])) Object.assign(usage, chunk['usageMetadata']);
+    for (const key of KEPT) if (chunk[key] !== undefined) whole[key] = chunk[key];
     const deltas: ReplyDelta[] = [];
     const own = listIn(chunk['candidates']).find((each) => indexOf(each) === 0);
     if (own !== undefined) addCandidate(own, deltas);
@@ -140,6 +144,9 @@ function newResponseFold() {
   return { add, final };
 }
 
+/** What the final form says besides its candidate and its counts. */
+const KEPT = ['promptFeedback', 'modelVersion', 'responseId'] as const;
+
 type Fields = { [key: string]: ExactJson };
 
 /** Text with no other field: the next one of its kind continues it. */
@@ -155,7 +162,8 @@ function partOf(folded: Folded): ExactObject {
 
 /** What the last chunk states counts; only citations are listed where their text was, and grounding may begin empty. */
 function mergeCandidate(candidate: Fields, next: ExactObject): void {
-  for (const [key, field] of Object.entries(next)) {
+  for (const key in next) {
+    const field = next[key] as ExactJson;
     const old = candidate[key];
     const isUnset = key === 'finishReason' && wordOf(field) === '';
     if (key === 'content' || isUnset) continue;
