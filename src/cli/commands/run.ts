@@ -8,7 +8,7 @@ import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { CreateSession } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { connect } from '../../client/http-client.ts';
+import { connectOwn } from '../../client/connect-own.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
@@ -108,9 +108,10 @@ async function engineFor(
   );
   started.push(engine);
   const url = String(engine.ready['url']);
+  const operator = tokenFile(dataDir, 'operator');
   output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
   output.object({ event: 'engine', url, pid: engine.process.pid, data_dir: dataDir });
-  return { client: connect(url, await readToken(tokenFile(dataDir, 'operator'))), url, engine };
+  return { client: connectOwn(url, await readToken(operator), operator), url, engine };
 }
 
 async function startBridge(
