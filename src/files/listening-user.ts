@@ -1,6 +1,17 @@
 // Which user's process listens on a port of this machine. A port of loopback belongs to whoever binds it first: once an
 // engine is gone, any user, or a command without a sandbox, could take its port and be sent the token.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+
+/**
+ * For `connect` with the token of a token file: why the process that listens on this loopback address must not be sent it, or
+ * null. It must belong to this user, to root or to the owner of the file. Where that is not known, nothing is refused.
+ */
+export const refuseStranger = (url: string, tokenPath: string) => (): string | null => {
+  const uid = listeningUser(url);
+  const known = [process.getuid?.(), 0, statSync(tokenPath, { throwIfNoEntry: false })?.uid];
+  if (uid === null || known.includes(uid)) return null;
+  return `a process of uid ${uid} listens there, which is no user of this engine, so it was sent no token; start the engine on another port`;
+};
 
 /** The uid of the process that a connection to a loopback address would reach; null where that is not known. */
 export function listeningUser(url: string, readTable: (name: TableName) => string = readFromProc): number | null {
@@ -11,8 +22,7 @@ export function listeningUser(url: string, readTable: (name: TableName) => strin
   const wanted = Number(port === '' ? (protocol === 'https:' ? 443 : 80) : port);
   const here = listeners.filter((listener) => listener.port === wanted);
   // A process that listens on the address itself comes before one that listens on all addresses.
-  const found =
-    here.find(({ address }) => addresses.includes(address)) ?? here.find(({ address }) => ANY.includes(address));
+  const found = here.find(({ address }) => addresses.includes(address)) ?? here.find(({ address }) => ANY.has(address));
   return found?.uid ?? null;
 }
 
@@ -23,7 +33,7 @@ const TABLES: readonly TableName[] = ['tcp', 'tcp6'];
 const IPV4 = '0100007F';
 const IPV6 = '00000000000000000000000001000000';
 const MAPPED = '0000000000000000FFFF00000100007F';
-const ANY: readonly string[] = ['00000000', '00000000000000000000000000000000'];
+const ANY: ReadonlySet<string> = new Set(['00000000', '00000000000000000000000000000000']);
 const LOOPBACK: Readonly<Record<string, readonly string[]>> = {
   '127.0.0.1': [IPV4, MAPPED],
   '[::1]': [IPV6],

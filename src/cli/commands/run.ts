@@ -8,7 +8,8 @@ import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { CreateSession } from '../../../schemas/wire.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { connectOwn } from '../../client/connect-own.ts';
+import { connect } from '../../client/http-client.ts';
+import { refuseStranger } from '../../files/listening-user.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
@@ -111,7 +112,11 @@ async function engineFor(
   const operator = tokenFile(dataDir, 'operator');
   output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
   output.object({ event: 'engine', url, pid: engine.process.pid, data_dir: dataDir });
-  return { client: connectOwn(url, await readToken(operator), operator), url, engine };
+  return {
+    client: connect(url, await readToken(operator), { refuseListener: refuseStranger(url, operator) }),
+    url,
+    engine,
+  };
 }
 
 async function startBridge(

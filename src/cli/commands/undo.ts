@@ -7,7 +7,8 @@ import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Position, SessionId } from '../../../schemas/ids.ts';
 import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { connectOwn } from '../../client/connect-own.ts';
+import { connect } from '../../client/http-client.ts';
+import { refuseStranger } from '../../files/listening-user.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
 import { ownDirectories, requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
@@ -63,7 +64,7 @@ async function startEngine(
   started.push(engine);
   const url = String(engine.ready['url']);
   const operator = tokenFile(dataDir, 'operator');
-  return { client: connectOwn(url, await readToken(operator), operator), url };
+  return { client: connect(url, await readToken(operator), { refuseListener: refuseStranger(url, operator) }), url };
 }
 
 function workspaceOf({ workspace, session }: UndoCommand, recorded: string | null): string {

@@ -5,9 +5,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
-import { connectOwn } from '../../src/client/connect-own.ts';
+import { connect } from '../../src/client/http-client.ts';
 import { FollowRefused } from '../../src/client/follow-refused.ts';
-import { listeningUser } from '../../src/files/listening-user.ts';
+import { listeningUser, refuseStranger } from '../../src/files/listening-user.ts';
 import { SESSION } from '../support/engine/world.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
@@ -35,7 +35,8 @@ describe('a process of another user', () => {
         printed += text;
       });
       await once(stranger.stdout, 'data');
-      const client = connectOwn(`http://127.0.0.1:${printed.trim().slice('port '.length)}`, TOKEN, path);
+      const url = `http://127.0.0.1:${printed.trim().slice('port '.length)}`;
+      const client = connect(url, TOKEN, { refuseListener: refuseStranger(url, path) });
       const answers = [
         await client.info()(),
         await client.submit(SESSION, { events: [] })(),
