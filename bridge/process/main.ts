@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { connect } from '../../src/client/index.ts';
+import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -59,7 +60,7 @@ async function main(): Promise<void> {
     secrets: values,
     runsCommands: !options.undoOnly,
   });
-  const client = connect(options.url, token);
+  const client = connect(options.url, token, { refuseListener: refuseStranger(options.url, options.tokenFile) });
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
   const told = notes.length === 0 ? {} : { notes };

@@ -6,6 +6,7 @@ import type { Scope } from '../../schemas/access.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../client/client.ts';
 import { connect } from '../client/http-client.ts';
+import { refuseStranger } from '../files/listening-user.ts';
 import { whatFailed } from '../files/file-failure.ts';
 import { readToken, tokenFile } from '../client/token-file.ts';
 
@@ -81,7 +82,7 @@ async function askEngine(dataDir: string, { url }: EngineAddress, scope: Scope):
   const path = tokenFile(dataDir, scope);
   const token = await readToken(path).catch((error: unknown) => left(`its token cannot be read: ${whatFailed(error)}`));
   if (typeof token !== 'string') return token;
-  const client = connect(url, token);
+  const client = connect(url, token, { refuseListener: refuseStranger(url, path) });
   const info = await client.info()();
   if (!isLeft(info)) return right({ client, url });
   await client.close();

@@ -1,5 +1,7 @@
 // Starts the engine and the bridge as processes, by path: `src` never imports the bridge.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { isSecretName, secretVariables } from '../files/secret-variables.ts';
@@ -23,7 +25,7 @@ export interface BridgeArguments {
   readonly workspace: string;
   /** Where bridges record the calls they start, for their successors; absent for a bridge that starts no calls. */
   readonly stateDir?: string;
-  /** Directories and files that no tool may read or write. */
+  /** Directories that no tool may read or write; they are made where they are missing in the workspace. */
   readonly protect: readonly string[];
   /** Further arguments of the bridge. */
   readonly args: readonly string[];
@@ -45,6 +47,7 @@ export async function startBridgeProcess(
 ): Promise<Child> {
   const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
   const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
+  makeMissing(protect, workspace);
   const kept = protect.flatMap((path) => ['--protect', path]);
   const argv = [BRIDGE, ...fixed, ...own, ...kept, ...args];
   const options = {
@@ -64,6 +67,27 @@ export async function startBridgeProcess(
   }
   tellNotes(notes);
   return bridge;
+}
+
+/**
+ * Makes the protected directories that do not exist yet and would lie in the workspace, such as `~/.refold` while another
+ * data directory is used: else a command could make one, with a token of its own choice for the next engine.
+ */
+function makeMissing(directories: readonly string[], workspace: string): void {
+  for (const directory of directories) {
+    const [above, within] = [dirname(directory), realOrNull(workspace)];
+    const real = realOrNull(above);
+    if (existsSync(directory) || real === null || within === null) continue;
+    if (real === within || real.startsWith(`${within}/`)) mkdirSync(directory, { mode: 0o700 });
+  }
+}
+
+function realOrNull(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
 }
 
 /** What the bridge found at its start, such as a secret that is too short to be replaced. Each is told once. */

@@ -27,15 +27,15 @@ import { eventsFrom } from './events-from.ts';
 import { followStart } from './follow-start.ts';
 import { readBackup } from './http-backup.ts';
 import { followOver } from './http-follow.ts';
-import { type Transport, newTransport } from './http-transport.ts';
+import { type Transport, type TransportOptions, newTransport } from './http-transport.ts';
 import { newSubmitBatch } from './submit-batch.ts';
 
 /**
  * A client of the engine at `url` with its bearer token: as printed by `refold serve`, or as passed to `serve`.
  * Connects when it is first used. Throws a TypeError when the URL or the token is invalid.
  */
-export function connect(url: string, token: string): EngineClient {
-  const transport = newTransport(url, token);
+export function connect(url: string, token: string, options: TransportOptions = {}): EngineClient {
+  const transport = newTransport(url, token, options);
   const { call } = transport;
   const submit = newSubmitBatch(transport, (id, text) =>
     call(SubmitReceipt, { method: 'POST', path: `${session(id)}/events`, text }),

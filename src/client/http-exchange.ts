@@ -27,11 +27,18 @@ export interface Exchanger {
 /** How long an idle connection stays open: less than the engine's limit, so that no request meets a closing one. */
 const IDLE_MS = 20_000;
 
-export function newExchanger(base: string): Exchanger {
+/** `refuse`: asked before each new connection, for the reason why there must be none. */
+export function newExchanger(base: string, refuse: () => string | null = () => null): Exchanger {
   const { protocol, hostname, port, pathname } = new URL(base);
   const secure = protocol === 'https:';
   const send = secure ? httpsRequest : httpRequest;
   const agent = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: IDLE_MS, scheduling: 'lifo' });
+  const connectTo = agent.createConnection.bind(agent);
+  agent.createConnection = (options, onCreated) => {
+    const refused = refuse();
+    if (refused !== null) throw new Error(refused);
+    return connectTo(options, onCreated);
+  };
   const prefix = pathname.replace(/\/+$/, '');
   const host = hostname.replace(/^\[|\]$/g, '');
   const open = new Set<ClientRequest>();

@@ -46,18 +46,25 @@ export interface Transport {
   readonly close: () => void;
 }
 
-export function newTransport(url: string, token: string): Transport {
+export interface TransportOptions {
+  /** Asked before each new connection: why the process that listens there must not be sent the token, or null. */
+  readonly refuseListener?: () => string | null;
+}
+
+export function newTransport(url: string, token: string, { refuseListener }: TransportOptions = {}): Transport {
   checkAccess(url, token);
   const base = url.replace(/\/+$/, '');
   const closing = new AbortController();
   let made: Exchanger | null = null;
-  const exchanger = (): Exchanger => (made ??= newExchanger(base));
+  const exchanger = (): Exchanger => (made ??= newExchanger(base, refuseListener));
   const unreachable = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
 
   async function send({ path, signal: callerSignal }: StreamCall): Answer<OpenResponse> {
     const timeout = startTimeout(REQUEST_TIMEOUT_MS);
     const { signal, release } = joinSignals(callerSignal, closing.signal, timeout.signal);
     try {
+      const refused = refuseListener?.() ?? null;
+      if (refused !== null) throw new Error(refused);
       const response = await fetch(base + path, { headers: headersOf({}, token), signal });
       if (response.ok) return right({ response, release });
       const rejection = await rejectionOf(response);

@@ -41,6 +41,8 @@ export function fixedTokens(tokens: Partial<Readonly<Record<Scope, string>>>): T
 /** The tokens of a data directory, created where they are missing. Throws when a file may be read by others. */
 export async function openTokens(dataDir: string): Promise<Tokens> {
   await ensureTokens(dataDir);
+  const directory = tokenDirectory(dataDir);
+  refuseForeign(directory, lstatSync(directory));
   let known = readAll(dataDir, new Map(), (error) => {
     throw error;
   });
@@ -106,8 +108,21 @@ function namesIn(directory: string, onFault: (error: unknown) => void): readonly
 
 function readOne(name: string, path: string, stats: Stats): Pick<KnownToken, 'digest' | 'access'> {
   refuseOpenToOthers(path, stats);
+  refuseForeign(path, stats);
   const { token, access }: NamedToken = parseTokenFile(name, path, readFileSync(path, 'utf8'));
   return { digest: digestOf(token), access };
+}
+
+/** Throws when another user could replace a token by one of their own: whoever wrote it first would be an operator. */
+function refuseForeign(path: string, { uid, mode }: Stats): void {
+  const own = process.getuid?.();
+  if (own !== undefined && uid !== own && uid !== 0) {
+    throw new Error(
+      `${path} belongs to the user ${uid}, who may know or replace the token; delete it if you did not make it, or run: ` +
+        `chown ${own} ${path}`,
+    );
+  }
+  if ((mode & 0o022) !== 0) throw new Error(`others may write ${path}; run: chmod go-w ${path}`);
 }
 
 /** Differs for each content and mode that a file has had. */

@@ -1,4 +1,6 @@
 // Before a call is allowed, a person sees all of it: nothing is cut off, and nothing in it can pass for something else.
+import { spawnSync } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
 import * as fc from 'fast-check';
 import { right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test, vi } from 'vitest';
@@ -133,4 +135,44 @@ describe('a list of calls', () => {
     const custom = { kind: 'agent.custom_tool_use', tool_name: brand('ask') };
     expect(actionLines(callOf({}, custom)).join('\n')).toContain('refold answer a --session s --text');
   });
+});
+
+describe('a printed command', () => {
+  /** What a shell makes of it: the words of the command, one a line, when it is one command. */
+  const wordsOf = (command: string): readonly string[] =>
+    spawnSync('sh', ['-c', `refold() { printf '%s\\n' "$@"; }; ${command}`], { encoding: 'utf8', env: {} })
+      .stdout.trimEnd()
+      .split('\n');
+
+  test.each([
+    'a;echo${IFS}mine',
+    '$(echo${IFS}mine)',
+    '`id`',
+    "a'b",
+    '--for-session',
+    '-x',
+    'a&',
+    'a|b',
+    '~',
+    '!!',
+    '#',
+  ])('names the call %s in one word, which is no option', async (id) => {
+    const action = callOf({ argv: ['ls'] }, { call_id: id });
+    const commands = actionLines(action).flatMap((line) => /refold .*/.exec(stripVTControlCharacters(line)) ?? []);
+    const { message } = await confirm(action);
+    const all = [...commands, /refold approve .*/.exec(message)?.[0] ?? ''];
+    expect(all).toHaveLength(3);
+    for (const command of all) {
+      const words = wordsOf(command);
+      expect(words.filter((word) => word === id)).toHaveLength(1);
+      expect(words.at(1)).toBe(id.startsWith('-') ? '--session' : id);
+      if (id.startsWith('-')) expect(words.slice(-2)).toEqual(['--', id]);
+    }
+  });
+});
+
+test('a line of a text does not pass for another argument', () => {
+  const lines = actionLines(callOf({ argv: ['rm', '-r'], stdin: 'x\nargv: ["ls"]', 'a\nargv': 1 }));
+  const atMargin = lines.map((line) => stripVTControlCharacters(line)).filter((line) => line.startsWith('  | argv'));
+  expect(atMargin).toEqual(['  | argv: ["rm","-r"]']);
 });

@@ -1,5 +1,5 @@
 // A backup beside an engine that goes on, and what is restored from it.
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -134,6 +134,22 @@ describe('a backup', () => {
       expect((await readdir(directory)).sort()).toEqual(['backup.partial', 'data']);
     });
   });
+
+  test.each(['journal', 'blobs'])(
+    'whose %s is a link is not restored: it leads to files of another place',
+    async (name) => {
+      await inTemporaryDirectory(async (directory) => {
+        const [data, target, other] = [join(directory, 'data'), join(directory, 'backup'), join(directory, 'other')];
+        await withServed(data, async () => await backupCommand({ dataDir: data, target }, quiet()));
+        await rename(join(target, name), other);
+        await symlink(other, join(target, name));
+        const restored = join(directory, 'restored');
+        const restoring = restoreCommand({ backup: target, dataDir: restored }, quiet());
+        await expect(restoring).rejects.toThrow('is not a directory');
+        expect(await readdir(directory)).not.toContain('restored');
+      });
+    },
+  );
 
   test.each(['backup', 'restore'] as const)('%s refuses a target that is not empty', async (what) => {
     await inTemporaryDirectory(async (directory) => {

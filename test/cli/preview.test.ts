@@ -111,7 +111,7 @@ describe('previewCall', () => {
     expect(preview('read_file', { path: 'a\nb', max_bytes: 7 })).toEqual([
       '» read_file',
       '| path: a',
-      '| b',
+      '|   b',
       '| max_bytes: 7',
     ]);
     for (const tool of ['write_file', 'edit_file', 'apply_patch']) {

@@ -1,5 +1,5 @@
 // Token files: who may read them, what they allow, and that a running server follows each change.
-import { chmod, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { INGRESS_KINDS } from '../../schemas/event.ts';
@@ -50,6 +50,26 @@ describe('the token files', () => {
       expect(tokens.find(token)).toBeNull();
       await chmod(path, 0o600);
       expect(tokens.find(token)?.access.scope).toBe('bridge');
+    });
+  });
+
+  test('that others may replace are refused, with how to mend it', async ({ skip }) => {
+    await inTemporaryDirectory(async (directory) => {
+      await ensureTokens(directory);
+      const tokens = tokenDirectory(directory);
+      await chmod(tokens, 0o770);
+      await expect(openTokens(directory)).rejects.toThrow(`run: chmod go-w ${tokens}`);
+      await chmod(tokens, 0o755);
+      await openTokens(directory);
+      if (process.getuid?.() !== 0) skip('only root can give a file to another user');
+      const token = await read(directory, 'operator');
+      const known = await openTokens(directory);
+      await chown(tokenFile(directory, 'operator'), 65_534, 65_534);
+      expect(known.find(token)).toBeNull();
+      await expect(openTokens(directory)).rejects.toThrow(/belongs to the user 65534, .*run: chown 0 /);
+      await chown(tokenFile(directory, 'operator'), 0, 0);
+      await chown(tokens, 65_534, 65_534);
+      await expect(openTokens(directory)).rejects.toThrow(/belongs to the user 65534/);
     });
   });
 

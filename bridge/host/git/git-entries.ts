@@ -1,18 +1,19 @@
 // Finds what makes git treat a directory of the workspace as a repository: an entry named `.git` (a directory, a file that
 // names one, or a link to one), and a directory with the content of a git directory, which git accepts without that name.
-// Programs such as git itself, shells and editors run commands that its configuration names.
+// Programs such as git itself, shells and editors run commands that its configuration names. The directories `.hg` and `.jj`
+// of Mercurial and Jujutsu are found like `.git`, because these programs do the same.
 import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GIT_NOTES_MAX, GIT_SCAN_ENTRIES_MAX, PATH_DEPTH_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { filePath, nameOfBytes } from '../workspace/byte-name.ts';
 import { type Directory, entryPath, grantOwner, lookUp, openChild } from '../workspace/directory.ts';
-import { pathOf } from '../workspace/path-name.ts';
+import { REPOSITORY_NAMES, isRepositoryName, pathOf } from '../workspace/path-name.ts';
 
 export interface GitEntry {
   /** The names that lead to it from the workspace. */
   readonly names: readonly string[];
-  /** `entry`: it is named `.git`. `directory`: it has the content of a git directory. */
+  /** `entry`: it is named `.git`, `.hg` or `.jj`. `directory`: it has the content of a git directory. */
   readonly kind: 'entry' | 'directory';
   /** Changes when another entry takes its place. */
   readonly id: string;
@@ -40,9 +41,6 @@ interface Entry {
   readonly isDirectory: boolean;
 }
 
-/** Compared without case, because some file systems ignore it. */
-const isGitName = (name: string): boolean => name.toLowerCase() === '.git';
-
 /** git accepts a directory with these names; `commondir` names another directory for the last two. */
 export const hasGitContent = (has: (name: string) => boolean): boolean =>
   has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
@@ -61,13 +59,14 @@ async function visit(directory: Directory, scan: Scan): Promise<void> {
   if (scan.directories % TREE_YIELD_EVERY === 0) await nextTurn();
   const names = new Set(entries.map(({ name }) => name));
   if (hasGitContent((name) => names.has(name))) addEntry(scan, directory, '.', 'directory');
-  for (const { name } of entries.filter((entry) => isGitName(entry.name))) addEntry(scan, directory, name, 'entry');
+  for (const { name } of entries.filter((entry) => isRepositoryName(entry.name)))
+    addEntry(scan, directory, name, 'entry');
   if (scan.entries > GIT_SCAN_ENTRIES_MAX || directory.names.length >= PATH_DEPTH_MAX) {
     scan.isPartial ||= entries.some((entry) => entry.isDirectory);
     return;
   }
   for (const { name, isDirectory } of entries)
-    if (isDirectory && !isGitName(name)) await visitChild(directory, name, scan);
+    if (isDirectory && !isRepositoryName(name)) await visitChild(directory, name, scan);
 }
 
 async function visitChild(parent: Directory, name: string, scan: Scan): Promise<void> {
@@ -103,7 +102,7 @@ function readEntries(directory: Directory, scan: Scan): readonly Entry[] {
   } catch (error) {
     leaveOut(scan, directory.names, error);
     // git would open this one in a directory that may be entered but not listed.
-    return [{ name: '.git', isDirectory: false }];
+    return [...REPOSITORY_NAMES].map((name) => ({ name, isDirectory: false }));
   }
 }
 

@@ -176,7 +176,7 @@ export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFi
 }
 
 const WHY_MOVED =
-  '[A command must not leave a new git directory, because git runs commands that its configuration names. ' +
+  '[A command must not leave a new repository (.git, .hg, .jj), because git runs commands that its configuration names. ' +
   'A person who trusts it can move it back.]';
 const PARTIAL =
   '[The workspace is too large to be searched for new git directories, or has the directories above: not all of it was ' +

@@ -1,16 +1,20 @@
 // Keeps file tools out of what programs of the user run: they write nothing in a git directory, no file that would
-// complete one, and nothing among the programs that refold itself runs.
+// complete one, nothing among the programs that refold itself runs, and nothing where its own data will be.
 import { ToolFault } from '../outcome.ts';
 import { lookUp, withDirectory } from '../workspace/directory.ts';
 import { isWithin } from '../workspace/mounts.ts';
 import { ownCodeIn } from '../workspace/own-code.ts';
 import { type WorkspacePath, pathOf, refuseProtected } from '../workspace/path-name.ts';
+import { protectedFault } from '../workspace/protected-places.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { hasGitContent } from './git-entries.ts';
 
 /** Throws `forbidden` when a file of `paths` must not be written, or when all of them together would make a git directory. */
 export function refuseWrites(workspace: Workspace, paths: readonly WorkspacePath[]): void {
   for (const path of paths) refuseProtected(path);
+  // What does not exist yet has no identity to be refused by.
+  for (const { names, shown } of paths)
+    if (workspace.places.covers([workspace.path, ...names].join('/'))) throw protectedFault(shown);
   refuseCode(workspace, paths);
   const written = new Set(paths.flatMap(({ names }) => names.map((_, index) => names.slice(0, index + 1).join('/'))));
   const checked = new Set<string>();

@@ -10,8 +10,13 @@ export interface WorkspacePath {
   readonly shown: string;
 }
 
-/** Directories that no tool may write in: programs of the host's user run what they contain (hooks, configuration). */
-const WRITE_PROTECTED: ReadonlySet<string> = new Set(['.git']);
+/** Repositories of git, Mercurial and Jujutsu: each of these programs runs commands that the configuration in one names. */
+export const REPOSITORY_NAMES: ReadonlySet<string> = new Set(['.git', '.hg', '.jj']);
+
+/** Whether an entry of this name makes the directory above it a repository, in which no tool may write. */
+export const isRepositoryName = (name: string): boolean =>
+  // Compared without case, because some file systems ignore it.
+  REPOSITORY_NAMES.has(name.toLowerCase());
 
 /** Parses a relative path, or an absolute one inside one of `roots` (the workspace's path, with and without links). */
 export function parsePath(raw: string, roots: readonly string[]): WorkspacePath {
@@ -53,8 +58,7 @@ export const showPath = (path: string): string =>
 
 /** Throws `forbidden` for a path that tools may read but must not write. */
 export function refuseProtected(path: WorkspacePath): void {
-  // Compared without case, because some file systems ignore it.
-  const name = path.names.find((part) => WRITE_PROTECTED.has(part.toLowerCase()));
+  const name = path.names.find(isRepositoryName);
   if (name === undefined) return;
   throw new ToolFault(
     'forbidden',

@@ -1,8 +1,11 @@
 // Directories and files that no tool may read or write: the data of the engine and of the bridge, with their tokens. They
 // are compared by device and inode, so a symbolic link or a bind mount does not lead around the check. A workspace that
 // lies in one is refused. A workspace that contains one is served: file tools refuse to open it, and a sandbox hides it.
+//
+// A path keeps its protection when something else takes it, such as a token file that was replaced by a rename, or a
+// directory that is made later: what lies at a protected path of the workspace is looked up again with each check.
 import { type Stats, realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ToolFault } from '../outcome.ts';
 import { isWithin, pathsShowing, readMounts } from './mounts.ts';
 
@@ -17,6 +20,8 @@ export interface ProtectedPlaces {
   ownedBy(uid: number): boolean;
   /** Whether this is one of them. */
   has(stats: Stats): boolean;
+  /** Whether a path without links is that of one of them, or lies in one, also where there is nothing yet. */
+  covers(path: string): boolean;
   /** The paths in these directories that show one of them, or a part of one, now. Throws when one of them was moved. */
   hiddenIn(directories: readonly string[]): readonly HiddenPath[];
 }
@@ -28,34 +33,69 @@ interface Place extends HiddenPath {
 
 const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
-/** Throws when the workspace is one of `paths` or lies in one. A path that does not exist is ignored. */
+/** Throws when the workspace is one of `paths` or lies in one. */
 export function protectPlaces(workspace: string, paths: readonly string[]): ProtectedPlaces {
   const places = paths.flatMap(findPlace);
   const ids = new Set(places.map(({ id }) => id));
   refuseInside(workspace, places, ids);
+  const shown = shownIn(workspace, paths);
+  const missing = shown.filter((path) => existing(path).length === 0);
 
   function hiddenIn(directories: readonly string[]): readonly HiddenPath[] {
     const mounts = readMounts();
     const hidden = places.flatMap((place) => {
-      const shown = pathsShowing(place.path, mounts).filter((path) =>
+      const showing = pathsShowing(place.path, mounts).filter((path) =>
         directories.some((above) => isWithin(path, above)),
       );
-      if (shown.includes(place.path) && !isStill(place)) throw movedFault(place);
-      return shown.flatMap(existing);
+      if (showing.includes(place.path) && !isStill(place)) throw movedFault(place);
+      return showing.flatMap(existing);
     });
+    hidden.push(...missing.flatMap(existing));
     return hidden.filter(({ path }) => !hidden.some((other) => other.path !== path && isWithin(path, other.path)));
   }
 
   // A part of a place that is mounted in the workspace has an identity of its own.
   for (const { path } of hiddenIn([workspace])) ids.add(idOf(statSync(path)));
+
+  /** What has taken a protected path stays protected, wherever it is moved. */
+  function isAtOne(id: string): boolean {
+    const found = shown.some((path) => {
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return stats !== undefined && idOf(stats) === id;
+    });
+    if (found) ids.add(id);
+    return found;
+  }
   return {
-    has: (stats) => ids.has(idOf(stats)),
+    has: (stats) => ids.has(idOf(stats)) || isAtOne(idOf(stats)),
+    covers: (path) => shown.some((place) => isWithin(path, place)),
     hiddenIn,
     ownedBy: (uid) => places.some((place) => place.uid === uid),
   };
 }
 
-export const NO_PLACES: ProtectedPlaces = { has: () => false, hiddenIn: () => [], ownedBy: () => false };
+export const NO_PLACES: ProtectedPlaces = {
+  has: () => false,
+  covers: () => false,
+  hiddenIn: () => [],
+  ownedBy: () => false,
+};
+
+/** Every path in the workspace that shows one of these, or will show it once it exists. */
+function shownIn(workspace: string, paths: readonly string[]): readonly string[] {
+  const mounts = readMounts();
+  const shown = paths.flatMap((path) => pathsShowing(withoutLinks(path), mounts));
+  return [...new Set(shown)].filter((path) => isWithin(path, workspace));
+}
+
+/** The path without links, as far as it exists. */
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path === dirname(path) ? path : join(withoutLinks(dirname(path)), basename(path));
+  }
+}
 
 function findPlace(path: string): readonly Place[] {
   const stats = statSync(path, { throwIfNoEntry: false });

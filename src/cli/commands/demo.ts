@@ -10,6 +10,7 @@ import { tokenDirectory } from '../../client/token-file.ts';
 import { journalOf } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { runFresh } from '../processes.ts';
+import { shellWord } from '../shell-word.ts';
 import { type RunSummary, runPrompt } from './run.ts';
 
 const FIXTURE = fileURLToPath(new URL('../../../../replay-fixtures/demo/', import.meta.url));
@@ -121,7 +122,3 @@ function nextCommands(session: string, data: string): readonly string[] {
     `npx refold export ${session} ${place} --output ${file} && npx refold replay ${file}`,
   ];
 }
-
-/** A text as one word of a POSIX shell. */
-const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,5 +1,5 @@
 // `refold restore`: makes a data directory of a backup, and verifies it before it gets its name.
-import { copyFile, mkdir, open, readdir } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory } from '../../files/directories.ts';
 import { refuseWhenOpen } from '../../journal/level/lock.ts';
@@ -46,8 +46,11 @@ export async function restoreCommand({ backup, dataDir }: RestoreCommand, output
   return code;
 }
 
-/** Copies regular files and directories, durably. */
+/** Copies regular files and directories, durably. A link could lead to files that are no part of the backup. */
 async function copyTree(from: string, to: string, onFile: () => void): Promise<void> {
+  if (!(await lstat(from)).isDirectory()) {
+    throw new CommandFailure('damaged', `${from} is not a directory, so this is no whole backup; name another one`);
+  }
   await mkdir(to, { mode: 0o700 });
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];

@@ -10,6 +10,7 @@ import type { CreateSession } from '../../../schemas/wire.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
+import { refuseStranger } from '../../files/listening-user.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
@@ -110,9 +111,14 @@ async function engineFor(
   );
   started.push(engine);
   const url = String(engine.ready['url']);
+  const operator = tokenFile(dataDir, 'operator');
   output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
   output.object({ event: 'engine', url, pid: engine.process.pid, data_dir: dataDir });
-  return { client: connect(url, await readToken(tokenFile(dataDir, 'operator'))), url, engine };
+  return {
+    client: connect(url, await readToken(operator), { refuseListener: refuseStranger(url, operator) }),
+    url,
+    engine,
+  };
 }
 
 async function startBridge(

@@ -8,6 +8,7 @@ import type { BatchId, CallId, Position, SessionId } from '../../../schemas/ids.
 import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { connect } from '../../client/http-client.ts';
+import { refuseStranger } from '../../files/listening-user.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
 import { ownDirectories, requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
@@ -62,7 +63,8 @@ async function startEngine(
   const engine = await startEngineProcess(dataDir, 0);
   started.push(engine);
   const url = String(engine.ready['url']);
-  return { client: connect(url, await readToken(tokenFile(dataDir, 'operator'))), url };
+  const operator = tokenFile(dataDir, 'operator');
+  return { client: connect(url, await readToken(operator), { refuseListener: refuseStranger(url, operator) }), url };
 }
 
 function workspaceOf({ workspace, session }: UndoCommand, recorded: string | null): string {

@@ -5,6 +5,7 @@ import pc from 'picocolors';
 import type { RequiredAction } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { CommandFailure, type Output } from '../output.ts';
+import { commandFor } from '../shell-word.ts';
 import { storedArguments } from '../stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
 
@@ -40,7 +41,7 @@ export async function askApproval(
   for (const line of whole) output.line(line);
   if (also !== undefined) output.line(pc.yellow(`  ${also}`));
   if (ask === undefined) {
-    const message = `there is no terminal to ask at. To allow exactly these arguments: refold approve ${action.call_id} --session ${action.session_id} --digest ${action.arguments_digest}`;
+    const message = `there is no terminal to ask at. To allow exactly these arguments: ${commandFor('approve', action, `--digest ${action.arguments_digest}`)}`;
     throw new CommandFailure('confirmation_required', message);
   }
   if (!(await ask('  allow? y/N '))) throw new CommandFailure('not_confirmed', `${action.call_id} still waits`, 1);

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import type { RequiredAction } from '../../core/status.ts';
 import { allArguments, previewCall } from '../preview/preview-call.ts';
 import { visible } from '../preview/visible.ts';
+import { commandFor } from '../shell-word.ts';
 
 export interface DescribeOptions {
   /** Reads a workspace file for the preview; absent when the workspace is not on this machine. */
@@ -79,8 +80,7 @@ export const actionLines = (action: RequiredAction, options: DescribeOptions = {
 ];
 
 /** The commands that answer an action. */
-function commandsFor({ kind, call_id, session_id }: RequiredAction): readonly string[] {
-  const which = `${call_id} --session ${session_id}`;
-  if (kind === 'agent.custom_tool_use') return [`refold answer ${which} --text "…"`];
-  return [`refold approve ${which}`, `refold deny ${which} --message "…"`];
-}
+const commandsFor = (action: RequiredAction): readonly string[] =>
+  action.kind === 'agent.custom_tool_use'
+    ? [commandFor('answer', action, '--text "…"')]
+    : [commandFor('approve', action), commandFor('deny', action, '--message "…"')];

@@ -96,8 +96,12 @@ function previewPatch({ patch, dry_run }: JsonObject): readonly Line[] | null {
   ];
 }
 
+/** The further lines of a text are indented: at the margin, one could pass for another argument. */
 function previewArguments(args: JsonObject): readonly Line[] {
-  return Object.entries(args).flatMap(([key, value]) => `${key}: ${spelt(value)}`.split('\n').map(quoted));
+  return Object.entries(args).flatMap(([key, value]) => {
+    const [first = '', ...further] = spelt(value).split('\n');
+    return [quoted(`${visible(key)}: ${first}`), ...further.map((line) => quoted(`  ${line}`))];
+  });
 }
 
 const spelt = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -75,6 +75,9 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     ],
     ['behind the content of one', `${REPOSITORY('bare')}; ${REPOSITORY('bare/.git')}`, 'bare/.git'],
     ['under another name, then renamed', `${REPOSITORY('later')}; mv later .git`, '.git'],
+    ['of Mercurial', 'mkdir .hg && echo "[hooks]" > .hg/hgrc', '.hg'],
+    ['of Mercurial, in a directory that cannot be listed', 'mkdir -p hid/.hg && chmod 311 hid', 'hid/.hg'],
+    ['of Jujutsu', 'mkdir -p sub/.jj/repo && echo x > sub/.jj/repo/config.toml', 'sub/.jj'],
   ];
 
   test('is moved, wherever and however it was made, and the result says so', async () => {
@@ -173,6 +176,17 @@ const makeNext = async (host: TestHost) => {
   const { openHost } = await import('../../../bridge/host/open-host.ts');
   return await openHost({ workspace: host.workspace.path, tempDir: host.workspace.tempDir, now: () => 0 });
 };
+
+test('nothing is written in a repository of Mercurial or Jujutsu, which run commands that it names', () =>
+  withHost({ '.hg/hgrc': 'mine', 'sub/.jj/repo/config.toml': 'mine' }, async (host) => {
+    for (const path of ['.hg/hgrc', 'sub/.jj/repo/config.toml', 'new/.HG/hgrc', '.jj']) {
+      const written = await host.call('host.fs.write_file', { path, text: 'planted', create_parents: true });
+      expect([path, written]).toMatchObject([path, { success: false, code: 'forbidden' }]);
+    }
+    expect((await host.call('host.fs.read_file', { path: '.hg/hgrc' })).text).toBe('mine');
+    if (host.sandbox === 'bwrap') await sh(host, 'echo planted > .hg/hgrc; mv .hg x; mv sub y; rm -r sub/.jj');
+    expect(host.workspace.read('.hg/hgrc') + host.workspace.read('sub/.jj/repo/config.toml')).toBe('minemine');
+  }));
 
 describe.runIf(hasBwrap)('a git directory that the workspace has', () => {
   const FILES = {

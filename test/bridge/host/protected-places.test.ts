@@ -1,13 +1,19 @@
 // refold's own data: no tool and no sandboxed command reads or writes them, whatever path leads to them.
 import { spawnSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openHost } from '../../../bridge/host/open-host.ts';
 import { parseMounts, pathsShowing } from '../../../bridge/host/workspace/mounts.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { type TestHost, type TestWorkspace, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+import {
+  type TestHost,
+  type TestWorkspace,
+  callContext,
+  makeHost,
+  makeWorkspace,
+} from '../../support/host/workspace.ts';
 
 const probe = await makeHost();
 const hasBwrap = probe.sandbox === 'bwrap';
@@ -118,6 +124,18 @@ describe.runIf(hasBwrap)('a workspace that contains protected data', () => {
       expect(existsSync(host.workspace.at('.local/share/refold/token'))).toBe(true);
     }));
 
+  test('hides it from commands when it was made after the start', async () => {
+    const files = makeWorkspace({ 'home/x': 'x' });
+    const protect = [files.at('home/later')];
+    const host = await openHost({ workspace: files.path, tempDir: files.tempDir, now: () => 0, protect });
+    files.write('home/later/token', 'very-secret');
+    const outcome = await host.run('host.exec', { argv: ['cat', 'home/later/token', 'home/x'] }, callContext());
+    expect(outcome).toMatchObject({ success: true, data: { exit_code: 1 } });
+    expect(outcome.text).not.toContain('very-secret');
+    await host.close();
+    files.remove();
+  });
+
   test.runIf(forbidsUserns)('and gives them no user namespace, where bwrap can forbid them', () =>
     withHome(async (host) => {
       const outcome = await host.call('host.exec', { argv: ['unshare', '-U', 'true'] });
@@ -147,6 +165,63 @@ describe.runIf(hasBwrap)('a workspace that contains protected data', () => {
     );
     files.remove();
   });
+});
+
+describe('a protected path', () => {
+  /** What happens at a path after the host was opened. */
+  const CHANGES: Readonly<Record<string, (files: TestWorkspace) => void>> = {
+    'a file that was replaced by a rename': (files) => {
+      files.write('new', 'second-secret');
+      renameSync(files.at('new'), files.at('keys/token'));
+    },
+    'a file that was removed and made again': (files) => {
+      rmSync(files.at('keys/token'));
+      files.write('other', 'x');
+      files.write('keys/token', 'second-secret');
+    },
+    'a directory that was moved away and restored': (files) => {
+      renameSync(files.at('data'), `${files.tempDir}-away`);
+      files.write('data/tokens/operator', 'second-secret');
+    },
+    'a directory that did not exist': (files) => files.write('home/later/tokens/operator', 'second-secret'),
+    'a file that did not exist': (files) => files.write('home/later-file', 'second-secret'),
+  };
+  const PATHS = ['keys/token', 'data/tokens/operator', 'home/later/tokens/operator', 'home/later-file'];
+
+  test.each(Object.keys(CHANGES))('protects %s', async (what) => {
+    const files = makeWorkspace({ 'data/tokens/operator': 'very-secret', 'keys/token': 'very-secret', 'home/x': 'x' });
+    const protect = ['data', 'keys/token', 'home/later', 'home/later-file'].map((path) => files.at(path));
+    const host = await openHost({
+      workspace: files.path,
+      tempDir: files.tempDir,
+      now: () => 0,
+      protect,
+      runsCommands: false,
+    });
+    const call = (tool: string, args: JsonObject) => host.run(tool, args, callContext());
+    CHANGES[what]?.(files);
+    for (const path of PATHS) {
+      expect((await call('host.fs.read_file', { path })).text).not.toMatch(/second|very/);
+      const write = { path, text: 'planted', create_parents: true };
+      expect([path, await call('host.fs.write_file', write)]).toMatchObject([
+        path,
+        { success: false, code: 'forbidden' },
+      ]);
+      const patch = `*** Begin Patch\n*** Add File: ${path}.d/x\n+planted\n*** End Patch`;
+      if (path.startsWith('data/')) expect((await call('host.fs.apply_patch', { patch })).success).toBe(false);
+    }
+    expect((await call('host.fs.grep', { pattern: 'secret' })).text).not.toMatch(/second|very/);
+    expect(files.list().filter((path) => path !== 'home/x' && /planted/.test(safeRead(files, path)))).toEqual([]);
+    // What was at the path stays protected when it is moved.
+    if (what === 'a file that was replaced by a rename') {
+      renameSync(files.at('keys/token'), files.at('moved'));
+      expect(await call('host.fs.read_file', { path: 'moved' })).toMatchObject({ success: false, code: 'forbidden' });
+    }
+    await host.close();
+    files.remove();
+  });
+
+  const safeRead = (files: TestWorkspace, path: string): string => (path.endsWith('/') ? '' : files.read(path));
 });
 
 describe('a workspace that lies in protected data', () => {
