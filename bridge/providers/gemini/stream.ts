@@ -63,7 +63,7 @@ function mayLose(value: ExactJson | undefined): boolean {
   if (typeof value === 'number') return !Number.isSafeInteger(value) || Object.is(value, -0);
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return (value as readonly ExactJson[]).some(mayLose);
-  for (const key in value) if (mayLose((value as ExactObject)[key])) return true;
+  for (const field of Object.values(value)) if (mayLose(field)) return true;
   return false;
 }
 
@@ -79,13 +79,18 @@ function newResponseFold() {
   const whole: Fields = {};
   const usage: Fields = {};
   const candidate: Fields = {};
+  let hasUsage = false;
+  let hasCandidate = false;
   let open: OpenCall | null = null;
 
   function add(chunk: ExactJson): readonly ReplyDelta[] {
     if (!isExactObject(chunk)) throw malformed('an event', 'an object');
     if (chunk['error'] !== undefined) throw errorOf(chunk, null);
     // Counts are cumulative; a later chunk may leave out what an earlier one said.
-    if (isExactObject(chunk['usageMetadata'])) Object.assign(usage, chunk['usageMetadata']);
+    if (isExactObject(chunk['usageMetadata'])) {
+      Object.assign(usage, chunk['usageMetadata']);
+      hasUsage = true;
+    }
     for (const key of KEPT) if (chunk[key] !== undefined) whole[key] = chunk[key];
     const deltas: ReplyDelta[] = [];
     const own = listIn(chunk['candidates']).find((each) => indexOf(each) === 0);
@@ -95,6 +100,7 @@ function newResponseFold() {
 
   function addCandidate(next: ExactJson, deltas: ReplyDelta[]): void {
     if (!isExactObject(next)) throw malformed('$.candidates[0]', 'an object');
+    hasCandidate = true;
     mergeCandidate(candidate, next);
     const parts = objectIn(next['content'])['parts'] ?? [];
     if (!Array.isArray(parts)) throw malformed('$.candidates[0].content.parts', 'a list');
@@ -132,13 +138,12 @@ function newResponseFold() {
 
   function final(): ExactJson | null {
     if (wordOf(candidate['finishReason']) === '' && blockReasonOf(whole) === '') return null;
-    const content = { role: 'model', parts: folded.map(partOf) };
-    const isBare = folded.length === 0 && Object.keys(candidate).length === 0;
-    return {
-      ...whole,
-      ...(Object.keys(usage).length === 0 ? {} : { usageMetadata: usage }),
-      candidates: isBare ? [] : [{ ...candidate, content }],
-    };
+    if (hasUsage) whole['usageMetadata'] = usage;
+    if (hasCandidate) {
+      candidate['content'] = { role: 'model', parts: folded.map(partOf) };
+      whole['candidates'] = [candidate];
+    }
+    return whole;
   }
 
   return { add, final };
