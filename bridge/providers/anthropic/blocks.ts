@@ -122,7 +122,7 @@ function fileBlock({ media_type, name, bytes }: MessageAttachment): ExactObject 
     return {
       type: 'document',
       source,
-      ...(name === undefined || isBlankText(name) ? {} : { title: name.slice(0, 255) }),
+      ...(name === undefined || isBlankText(name) ? {} : { title: name }),
     };
   }
   return plainText(`[the file ${name ?? 'without a name'} was left out: this API takes no ${media_type}]`);

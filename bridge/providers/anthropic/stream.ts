@@ -84,11 +84,8 @@ function parsed(text: string, parse: (text: string) => ExactJson): ExactObject {
 function addRare(message: Message, kind: string, event: ExactObject): readonly ReplyDelta[] {
   switch (kind) {
     case 'message_start':
-      if (message.fields !== null) throw broken('/message', 'a second message begins');
-      if (!isExactObject(event['message'])) throw broken('/message', 'must be an object');
-      message.fields = event['message'];
-      message.usage = isExactObject(event['message']['usage']) ? event['message']['usage'] : null;
-      return [];
+      startMessage(message, event['message']);
+      return NONE;
     case 'content_block_start':
       return startBlock(message, event);
     case 'content_block_delta':
@@ -105,6 +102,15 @@ function addRare(message: Message, kind: string, event: ExactObject): readonly R
     default:
       return [];
   }
+}
+
+function startMessage(message: Message, start: ExactJson | undefined): void {
+  if (!isExactObject(start)) throw broken('/message', 'must be an object');
+  // Some gateways send the beginning twice. Another message means that a gateway has tried again: what it read before is lost.
+  const again = message.fields !== null && message.blocks.size === 0 && message.fields['id'] === start['id'];
+  if (message.fields !== null && !again) throw broken('/message', 'a second message begins');
+  message.fields = start;
+  message.usage = isExactObject(start['usage']) ? start['usage'] : null;
 }
 
 function startBlock(message: Message, event: ExactObject): readonly ReplyDelta[] {

@@ -144,6 +144,7 @@ function naiveDelta(block: Any, delta: Any): void {
   if (delta.type === 'thinking_delta') block.thinking += delta.thinking;
   if (delta.type === 'signature_delta') block.signature += delta.signature;
   if (delta.type === 'citations_delta') (block.citations ??= []).push(delta.citation);
+  if (delta.type === 'compaction_delta') block.content = (block.content ?? '') + delta.content;
   if (delta.type === 'input_json_delta') block.json = (block.json ?? '') + delta.partial_json;
 }
 
@@ -162,7 +163,9 @@ function naiveReading({ content, stop_reason, usage }: Any): Any {
     calls: content
       .filter((block: Any) => block.type === 'tool_use')
       .map(({ id, name, input }: Any) => ({ id, name, input })),
-    stop: STOPS[stop_reason],
+    // A message with calls waits for their results, whatever it says.
+    stop:
+      stop_reason === 'end_turn' && content.some(({ type }: Any) => type === 'tool_use') ? 'calls' : STOPS[stop_reason],
     word: stop_reason,
     input: usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0),
     output: usage.output_tokens,
@@ -219,10 +222,28 @@ function assistantContent(reply: GenerateReply, model: string, dialect: Dialect)
     text: 'done',
     is_error: false,
   }));
-  const request = requestOf([{ role: 'user', text: 'go' }, turn, ...results]);
+  const request = requestOf([{ role: 'user', text: 'go' }, ...turnBefore(reply), turn, ...results]);
   const { body } = dialect.encode(request, { model, baseUrl: 'http://localhost', stream: false });
   const { messages } = JSON.parse(body);
-  return messages.find(({ role }: Any) => role === 'assistant')?.content ?? [];
+  return messages.findLast(({ role }: Any) => role === 'assistant')?.content ?? [];
+}
+
+/** A turn that began the work of servers whose results the reply holds: without it they would go back nowhere. */
+function turnBefore({ layout }: GenerateReply): readonly Message[] {
+  const items: readonly Any[] = (layout?.parts ?? []).flatMap((part) =>
+    'item' in part ? [JSON.parse(part.item)] : [],
+  );
+  const begun = new Set(items.map(({ id }) => id));
+  const before = items.flatMap(({ tool_use_id: id }) => (id === undefined || begun.has(id) ? [] : [id]));
+  if (layout === undefined || before.length === 0) return [];
+  const uses = before.map((id: string) => ({
+    item: JSON.stringify({ type: 'server_tool_use', id, name: 'any', input: {} }),
+  }));
+  const call = { id: 'before', name: 'before', arguments: '{}' };
+  return [
+    { role: 'assistant', text: '', calls: [call], layout: { ...layout, parts: [...uses, { call: 0 }] } },
+    { role: 'tool', call_id: call.id, name: call.name, text: 'done', is_error: false },
+  ];
 }
 
 /** A request that lets the model think, so that its thinking goes back. */

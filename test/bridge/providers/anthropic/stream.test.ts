@@ -133,7 +133,9 @@ test.each([
   ['a block without its beginning', [begin, text(0, 'x')], '/index'],
   ['a block that begins twice', [begin, blockStart(0, tool('a')), blockStart(0, tool('b'))], '/index'],
   ['a block before its message', [blockStart(0, tool('a'))], '/type'],
-  ['two messages', [begin, begin], '/message'],
+  ['two messages', [begin, { type: 'message_start', message: { ...begin.message, id: 'msg_2' } }], '/message'],
+  ['a message that begins again', [begin, blockStart(0, tool('a')), begin], '/message'],
+  ['a message that is none', [{ type: 'message_start' }], '/message'],
   [
     'a piece that is no text',
     [begin, blockStart(0, tool('a')), blockDelta(0, { type: 'input_json_delta' })],
@@ -143,6 +145,10 @@ test.each([
   expect(() => fold(events)).toThrow(
     expect.objectContaining({ code: 'provider_retryable', message: expect.stringContaining(path) }),
   );
+});
+
+test('a beginning that comes twice is one', () => {
+  expect(folded([begin, begin, ...finish('end_turn')])).toEqual(folded([begin, ...finish('end_turn')]));
 });
 
 test('an event that is not JSON fails the attempt, and kinds that are new are passed over', () => {
