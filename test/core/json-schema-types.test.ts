@@ -16,7 +16,7 @@ test('names in upper case and numbers become types, wherever a schema may stand'
       none: { type: 0 },
       both: { type: ['STRING', 'NULL'] },
     },
-    $defs: { flag: { type: 4, default: 6 } },
+    $defs: { flag: { type: 4, default: { type: 'OBJECT' } } },
   };
   const written = {
     type: 'object',
@@ -28,10 +28,10 @@ test('names in upper case and numbers become types, wherever a schema may stand'
       none: {},
       both: { type: ['string', 'null'] },
     },
-    $defs: { flag: { type: 'boolean', default: 6 } },
+    $defs: { flag: { type: 'boolean', default: { type: 'OBJECT' } } },
   };
   expect(normalisedTypes(schema)).toEqual(written);
-  expect(() => new Ajv2020().compile(schema)).toThrow();
+  expect(() => new Ajv2020().compile(schema)).toThrow(/type/);
   expect(() => new Ajv2020().compile(written)).not.toThrow();
 });
 
@@ -50,9 +50,13 @@ const { schema } = fc.letrec<{ readonly schema: JsonObject }>((tie) => ({
       minItems: fc.nat(),
     },
     { requiredKeys: [] },
-  ) as unknown as fc.Arbitrary<JsonObject>,
+  ),
 }));
 
 test('a schema with the types of JSON Schema stays the same object', () => {
-  fc.assert(fc.property(schema, (plain) => normalisedTypes(plain) === plain));
+  fc.assert(
+    fc.property(schema, (plain) => {
+      expect(normalisedTypes(plain)).toBe(plain);
+    }),
+  );
 });

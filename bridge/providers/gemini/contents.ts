@@ -3,7 +3,7 @@ import type { LayoutPart } from '../../../schemas/model-turn.ts';
 import { type ExactJson, type ExactObject, RawJson, isExactObject, objectIn, parseExact } from '../api/exact-json.ts';
 import { sameFamily } from '../api/model-family.ts';
 import { wireIds } from '../api/wire-ids.ts';
-import type { AssistantMessage, Message, MessageAttachment, MessageCall, ToolMessage } from '../provider.ts';
+import type { AssistantMessage, Message, MessageAttachment, MessageCall } from '../provider.ts';
 import { functionName, isThirdGeneration } from './names.ts';
 import { CANDIDATE_ITEMS, GEMINI } from './reply.ts';
 
@@ -25,18 +25,28 @@ type Turn = UserTurn | { readonly role: 'model'; readonly parts: Part[] };
 
 export function contentsOf(messages: readonly Message[], model: string): readonly ExactJson[] {
   const turns: Turn[] = [];
-  // The wire's id and name of each call, for its result: an id only where the API gave one.
-  const calls = new Map<string, ExactObject>();
+  // The calls that have no result yet, as the wire names them: with an id only where the API gave one.
+  const owing = new Map<string, ExactObject>();
   for (const message of wireIds(messages, { alphabet: /[!-~]/, max: 256 })) {
     if (message.role === 'assistant') {
-      const parts = modelParts(message, model, calls);
-      if (parts.length > 0) modelTurn(turns).push(...parts);
+      const parts = modelParts(message, model);
+      if (parts.length === 0) continue;
+      settle(turns, owing);
+      modelTurn(turns).push(...parts.map(({ part }) => part));
+      for (const { id, named } of parts) if (id !== undefined) owing.set(id, named);
     } else if (message.role === 'tool' || message.text !== '' || (message.attachments ?? []).length > 0) {
-      addUserParts(userTurn(turns), message, calls);
+      addUserParts(userTurn(turns), message, owing);
     }
   }
+  settle(turns, owing);
   const written = turns.map(contentOf);
   return written[0]?.role === 'user' ? written : [{ role: 'user', parts: [{ text: EARLIER }] }, ...written];
+}
+
+/** No call stays without a result: the API refuses the request. Conversations are paired, so that this is a last resort. */
+function settle(turns: Turn[], owing: Map<string, ExactObject>): void {
+  for (const named of owing.values()) userTurn(turns).results.push(resultPart(named, 'There is no result.', true));
+  owing.clear();
 }
 
 const contentOf = (turn: Turn): { readonly role: string; readonly parts: readonly Part[] } =>
@@ -63,24 +73,24 @@ function userTurn(turns: Turn[]): UserTurn {
 function addUserParts(
   turn: UserTurn,
   message: Exclude<Message, AssistantMessage>,
-  calls: ReadonlyMap<string, ExactObject>,
+  owing: Map<string, ExactObject>,
 ): void {
   const files = (message.attachments ?? []).map(attachmentPart);
-  if (message.role === 'tool') {
-    turn.results.push(resultPart(message, calls.get(message.call_id)));
-    turn.media.push(...files);
+  if (message.role === 'user') {
+    turn.rest.push(...files);
+    if (message.text !== '') turn.rest.push({ text: message.text });
     return;
   }
-  turn.rest.push(...files);
-  if (message.text !== '') turn.rest.push({ text: message.text });
+  const call = owing.get(message.call_id);
+  if (call === undefined) turn.rest.push({ text: `The result of ${message.name}: ${message.text}` });
+  else turn.results.push(resultPart(call, message.text, message.is_error));
+  owing.delete(message.call_id);
+  turn.media.push(...files);
 }
 
 /** The API reads `output` and `error` of a response as what they are called. */
-const resultPart = ({ name, text, is_error }: ToolMessage, call: ExactObject | undefined): Part => ({
-  functionResponse: {
-    ...(call ?? { name: functionName(name) }),
-    response: is_error ? { error: text } : { output: text },
-  },
+const resultPart = (call: ExactObject, text: string, isError: boolean): Part => ({
+  functionResponse: { ...call, response: isError ? { error: text } : { output: text } },
 });
 
 const TAKEN: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf']);
@@ -94,28 +104,44 @@ function attachmentPart({ media_type, name, bytes }: MessageAttachment): Part {
   };
 }
 
-function modelParts(message: AssistantMessage, model: string, calls: Map<string, ExactObject>): readonly Part[] {
-  const parts: Part[] = [];
+/** A part of the model's, and of a call the id and how the wire names it. */
+interface ModelPart {
+  readonly part: Part;
+  readonly id?: string;
+  readonly named: ExactObject;
+}
+
+function modelParts(message: AssistantMessage, model: string): readonly ModelPart[] {
+  const parts: ModelPart[] = [];
   // Only the first call of a turn must be signed: parallel ones carry no signature.
   let signs = isThirdGeneration(model);
   let offset = 0;
   for (const part of layoutOf(message, model)) {
     const beside = 'item' in part ? {} : withOf(part);
     if ('item' in part) {
-      if (!isOfCandidate(part.item)) parts.push(new RawJson(part.item));
+      if (!isOfCandidate(part.item)) parts.push({ part: new RawJson(part.item), named: {} });
     } else if ('text' in part) {
       const text = message.text.slice(offset, offset + part.text);
       offset += part.text;
-      if (text !== '' || Object.keys(beside).length > 0) parts.push({ text, ...beside });
+      if (text !== '' || Object.keys(beside).length > 0) parts.push({ part: { text, ...beside }, named: {} });
     } else {
-      const { functionCall, ...rest } = beside;
-      const signed = rest['thoughtSignature'] !== undefined || !signs ? {} : { thoughtSignature: UNSIGNED };
+      parts.push(callPart(message.calls[part.call] as MessageCall, beside, signs));
       signs = false;
-      const call = message.calls[part.call] as MessageCall;
-      parts.push({ functionCall: callOf(call, objectIn(functionCall), calls), ...rest, ...signed });
     }
   }
   return parts;
+}
+
+function callPart(call: MessageCall, beside: ExactObject, signs: boolean): ModelPart {
+  const { functionCall, ...rest } = beside;
+  const { id: given, ...own } = objectIn(functionCall);
+  const name = functionName(call.name);
+  const named: ExactObject = given === undefined ? { name } : { id: call.id, name };
+  const args = parsed(call.arguments);
+  // Arguments that are no JSON object were refused, and the result says why; the API takes an object only.
+  const written = { ...named, args: isExactObject(args) ? args : { INVALID_JSON: call.arguments }, ...own };
+  const signature = rest['thoughtSignature'] !== undefined || !signs ? {} : { thoughtSignature: UNSIGNED };
+  return { part: { functionCall: written, ...rest, ...signature }, id: call.id, named };
 }
 
 /** The turn's own parts, where Gemini wrote them and they fit; else its text and then its calls. */
@@ -134,16 +160,6 @@ function withOf(part: { readonly with?: string }): ExactObject {
 }
 
 const isOfCandidate = (item: string): boolean => CANDIDATE_ITEMS.some((key) => item.startsWith(`{"${key}":`));
-
-function callOf(call: MessageCall, own: ExactObject, calls: Map<string, ExactObject>): ExactObject {
-  const { id: given, ...fields } = own;
-  const name = functionName(call.name);
-  const named: ExactObject = given === undefined ? { name } : { id: call.id, name };
-  calls.set(call.id, named);
-  const args = parsed(call.arguments);
-  // Arguments that are no JSON object were refused, and the result says why; the API takes an object only.
-  return { ...named, args: isExactObject(args) ? args : { invalid_arguments: call.arguments }, ...fields };
-}
 
 function parsed(text: string): ExactJson {
   try {

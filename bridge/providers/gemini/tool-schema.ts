@@ -59,7 +59,7 @@ function newTranslation(tool: string, root: JsonObject): Translate {
 
   function translateReference(schema: JsonObject, path: string, within: readonly string[]): JsonObject {
     const { $ref, ...beside } = schema;
-    const reference = String($ref);
+    const reference = typeof $ref === 'string' ? $ref : '';
     const target = targetOf(root, reference);
     if (target === undefined) throw refusal(tool, `${path}/$ref`, `${JSON.stringify(reference)} is not in this schema`);
     if (within.includes(reference) || schemas > SCHEMAS_MAX) {
@@ -70,22 +70,13 @@ function newTranslation(tool: string, root: JsonObject): Translate {
     return { ...written, ...translate(beside, path, within) };
   }
 
-  /** One schema with the demands of all: the API ignores `allOf`. Where two say different things, the last one counts. */
+  /** One schema with the demands of all: the API ignores `allOf`. */
   function translateAll(schema: JsonObject, path: string, within: readonly string[]): JsonObject {
     const { allOf, ...beside } = schema;
     const members = [...(allOf as readonly Json[]), beside].map((member, index) =>
       translate(member, `${path}/allOf/${index}`, within),
     );
-    return members.reduce((all, member) => {
-      const properties = { ...objectOf(all['properties']), ...objectOf(member['properties']) };
-      const required = [...new Set([...listOf(all['required']), ...listOf(member['required'])])];
-      return {
-        ...all,
-        ...member,
-        ...(Object.keys(properties).length > 0 ? { properties } : {}),
-        ...(required.length > 0 ? { required } : {}),
-      };
-    }, {});
+    return members.reduce(bothOf, {});
   }
 
   function propertiesOf(schema: JsonObject, path: string, within: readonly string[]): JsonObject {
@@ -128,26 +119,44 @@ function newTranslation(tool: string, root: JsonObject): Translate {
   return translate;
 }
 
+/** Where two schemas say different things, the second one counts. */
+function bothOf(a: JsonObject, b: JsonObject): JsonObject {
+  const properties = { ...objectOf(a['properties']), ...objectOf(b['properties']) };
+  const required = [...new Set([...listOf(a['required']), ...listOf(b['required'])])];
+  return {
+    ...a,
+    ...b,
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
 /** `type`, `enum` and `const`: the API knows text and numbers in `enum`, and OpenAPI's `nullable` is one more type. */
 function withTypes(schema: JsonObject, written: JsonObject): JsonObject {
-  const { type, nullable } = schema;
-  const values = Array.isArray(schema['enum'])
-    ? (schema['enum'] as readonly Json[])
-    : 'const' in schema
-      ? [schema['const'] as Json]
-      : null;
-  const types = new Set([...(type === undefined ? [] : Array.isArray(type) ? (type as readonly Json[]) : [type])]);
-  if (types.size > 0 && (nullable === true || values?.includes(null) === true)) types.add('null');
-  const shown = values?.filter((value) => typeof value === 'string' || typeof value === 'number') ?? [];
-  const isWhole = values !== null && values.every((value) => value === null || shown.includes(value as string));
-  const said = values === null || isWhole ? null : `One of: ${JSON.stringify(values)}`;
+  const values = valuesOf(schema);
+  const types = typesOf(schema, values?.includes(null) === true);
+  const shown = (values ?? []).filter((value) => typeof value === 'string' || typeof value === 'number');
+  const isWhole = values === null || values.every((value) => value === null || shown.some((each) => each === value));
+  const said = isWhole ? null : `One of: ${JSON.stringify(values)}`;
   const description = [written['description'], said].filter((text) => typeof text === 'string').join('\n');
   return {
-    ...(types.size === 0 ? {} : { type: types.size === 1 ? ([...types][0] as Json) : [...types] }),
+    ...(types.length === 0 ? {} : { type: types.length === 1 ? (types[0] as Json) : types }),
     ...written,
     ...(isWhole && shown.length > 0 ? { enum: shown } : {}),
     ...(description === '' ? {} : { description }),
   };
+}
+
+/** The only values that are allowed; null when the schema does not list them. */
+function valuesOf(schema: JsonObject): readonly Json[] | null {
+  if (Array.isArray(schema['enum'])) return schema['enum'] as readonly Json[];
+  return schema['const'] === undefined ? null : [schema['const']];
+}
+
+function typesOf({ type, nullable }: JsonObject, hasNull: boolean): readonly Json[] {
+  if (type === undefined) return [];
+  const types = Array.isArray(type) ? (type as readonly Json[]) : [type];
+  return (nullable === true || hasNull) && !types.includes('null') ? [...types, 'null'] : types;
 }
 
 /** What a JSON pointer names within the schema; undefined when it names nothing there. */
@@ -177,7 +186,7 @@ const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? val
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
 
 function pick(schema: JsonObject, keys: readonly string[]): JsonObject {
-  return Object.fromEntries(keys.flatMap((key) => (schema[key] === undefined ? [] : [[key, schema[key] as Json]])));
+  return Object.fromEntries(keys.flatMap((key) => (schema[key] === undefined ? [] : [[key, schema[key]]])));
 }
 
 const refusal = (tool: string, path: string, reason: string): ProviderError =>

@@ -4,66 +4,69 @@ import { isDeepStrictEqual } from 'node:util';
 import { createParser } from 'eventsource-parser';
 import { parseExact } from '../../../bridge/providers/api/exact-json.ts';
 import { gemini } from '../../../bridge/providers/gemini/dialect.ts';
-import type { AssistantMessage, GenerateReply, GenerateRequest } from '../../../bridge/providers/provider.ts';
+import {
+  type AssistantMessage,
+  type GenerateReply,
+  type GenerateRequest,
+  ProviderError,
+} from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
 
-/** One line of a file of recordings, and where it is. */
+/** A line of a file of recordings: an exchange, with the response as JSON or as the text of its stream. */
 export interface Recording {
-  readonly file: string;
-  /** Counts from 1. */
-  readonly line: number;
   readonly status: number;
-  readonly response: unknown;
-  readonly response_text: string | null;
+  readonly response?: unknown;
+  readonly response_text?: string | null;
 }
 
 export interface Report {
+  readonly records: number;
   readonly decoded: number;
-  readonly errors: number;
-  /** Answers that give no turn, as `file:line: reason`. */
-  readonly undecodable: readonly string[];
-  /** What contradicts the second reader or a law, as `file:line: what`. */
-  readonly faults: readonly string[];
+  /** Error statuses by the code that they were classified as. */
+  readonly errors: Readonly<Record<string, number>>;
+  /** Answers that give no turn: the line, then the reason. */
+  readonly undecoded: readonly string[];
+  /** What differs from what it must be: the line, then the difference. */
+  readonly differences: readonly string[];
 }
 
 export function checkGemini(lines: readonly Recording[]): Report {
+  const errors: Record<string, number> = {};
+  const undecoded: string[] = [];
+  const differences: string[] = [];
   let decoded = 0;
-  let errors = 0;
-  const undecodable: string[] = [];
-  const faults: string[] = [];
-  for (const recording of lines) {
-    const at = `${recording.file}:${recording.line}`;
-    const fault = (what: string): void => void faults.push(`${at}: ${what}`);
-    if (recording.status >= 400) {
-      errors += 1;
-      checkError(recording, fault);
+  for (const [index, recording] of lines.entries()) {
+    const { status, response } = recording;
+    if (status >= 400) {
+      const { code } = gemini.errorOf(parseExact(JSON.stringify(response)), status);
+      errors[code] = (errors[code] ?? 0) + 1;
       continue;
     }
     try {
-      checkTurn(recording, fault);
+      checkTurn(recording, (difference) => void differences.push(`${index + 1}: ${difference}`));
       decoded += 1;
     } catch (error) {
-      undecodable.push(`${at}: ${error instanceof Error ? error.message : String(error)}`);
+      if (!(error instanceof ProviderError)) throw error;
+      undecoded.push(`${index + 1}: ${error.code} ${error.message}`);
     }
   }
-  return { decoded, errors, undecodable, faults };
+  return { records: lines.length, decoded, errors, undecoded, differences };
 }
 
 type Fault = (what: string) => void;
-type Chunk = Readonly<Record<string, any>>;
-
-function checkError({ response, status }: Recording, fault: Fault): void {
-  const { code } = gemini.errorOf(parseExact(JSON.stringify(response)), status);
-  const expected: { readonly [status: number]: string } = {
-    400: 'invalid_request',
-    403: 'provider_auth',
-    404: 'invalid_request',
-  };
-  if (expected[status] !== undefined && code !== expected[status]) fault(`status ${status} was classified as ${code}`);
-  if (code === 'provider_terminal') fault(`status ${status} was not classified`);
+type Part = Readonly<Record<string, unknown>>;
+interface Chunk {
+  readonly candidates?: readonly Candidate[];
+  readonly usageMetadata?: Readonly<Record<string, number>>;
+  readonly promptFeedback?: { readonly blockReason?: unknown };
+  readonly modelVersion?: string;
+}
+interface Candidate {
+  readonly content?: { readonly parts?: readonly Part[] };
+  readonly finishReason?: unknown;
 }
 
-function checkTurn({ response, response_text }: Recording, fault: Fault): void {
+function checkTurn({ response, response_text = null }: Recording, fault: Fault): void {
   const chunks: readonly Chunk[] =
     response_text !== null
       ? eventsIn(response_text)
@@ -73,7 +76,7 @@ function checkTurn({ response, response_text }: Recording, fault: Fault): void {
   const streamed = response_text !== null || Array.isArray(response);
   const reply =
     response_text !== null ? replyOfSse(response_text, 4_096) : gemini.read(parseExact(JSON.stringify(response)));
-  if (reply === null) throw new Error('the stream has no end marker');
+  if (reply === null) throw new ProviderError('provider_retryable', 'the stream has no end marker');
 
   same('text', reply.content ?? '', naiveText(chunks), fault);
   same('calls', reply.calls.map(plainCall), naiveCalls(chunks), fault);
@@ -117,37 +120,38 @@ const eventsIn = (text: string): readonly Chunk[] =>
 
 /** A plain body as a stream: a part or a piece of a text in each event, and everything else in the last one. */
 function splitUp(body: Chunk): readonly Chunk[] {
-  const [candidate, ...others] = body['candidates'] ?? [];
+  const [candidate, ...others] = body.candidates ?? [];
   if (candidate === undefined) return [body];
   const { content, ...rest } = candidate;
-  const pieces = ((content?.parts ?? []) as Chunk[]).flatMap((part) =>
-    Object.keys(part).join() === 'text'
-      ? [...(part['text'] as string).matchAll(/[^]{1,9}/gu)].map(([text]) => ({ text }))
-      : [part],
-  );
-  const first = pieces.map((part) => ({
+  const first = (content?.parts ?? []).flatMap(pieces).map((part) => ({
     candidates: [{ content: { parts: [part], role: 'model' }, index: 0 }],
-    modelVersion: body['modelVersion'],
+    ...(body.modelVersion === undefined ? {} : { modelVersion: body.modelVersion }),
   }));
   return [...first, { ...body, candidates: [rest, ...others] }];
 }
 
-const candidates = (chunks: readonly Chunk[]): readonly Chunk[] => chunks.flatMap((chunk) => chunk['candidates'] ?? []);
-const allParts = (chunks: readonly Chunk[]): readonly Chunk[] =>
-  candidates(chunks).flatMap((candidate) => (candidate['content']?.parts ?? []) as Chunk[]);
+const pieces = (part: Part): readonly Part[] =>
+  Object.keys(part).join() === 'text' ? [...textIn(part).matchAll(/[^]{1,9}/gu)].map(([text]) => ({ text })) : [part];
+
+const textIn = (part: Part): string => String(part['text']);
+const candidates = (chunks: readonly Chunk[]): readonly Candidate[] =>
+  chunks.flatMap((chunk) => chunk.candidates ?? []);
+const allParts = (chunks: readonly Chunk[]): readonly Part[] =>
+  candidates(chunks).flatMap((candidate) => candidate.content?.parts ?? []);
 const modelOf = (chunks: readonly Chunk[]): string =>
-  chunks.find((chunk) => chunk['modelVersion'])?.['modelVersion'] ?? 'gemini';
+  chunks.map((chunk) => chunk.modelVersion).find((model) => model !== undefined) ?? 'gemini';
 
 const naiveText = (chunks: readonly Chunk[]): string =>
   allParts(chunks)
     .filter((part) => 'text' in part && !part['thought'])
-    .map((part) => part['text'])
+    .map(textIn)
     .join('');
 
 const naiveCalls = (chunks: readonly Chunk[]): readonly unknown[] =>
   allParts(chunks)
     .filter((part) => 'functionCall' in part)
-    .map(({ functionCall: { id, name, args } }) => ({ id, name, args: args ?? {} }));
+    .map((part) => part['functionCall'] as { readonly id?: string; readonly name?: string; readonly args?: unknown })
+    .map(({ id, name, args }) => ({ id, name, args: args ?? {} }));
 
 const plainCall = ({ id, name, arguments: args, arguments_text }: GenerateReply['calls'][number]): unknown => ({
   id,
@@ -157,9 +161,9 @@ const plainCall = ({ id, name, arguments: args, arguments_text }: GenerateReply[
 
 function naiveStop(chunks: readonly Chunk[]): unknown {
   const finish = candidates(chunks)
-    .map((candidate) => candidate['finishReason'])
+    .map((candidate) => candidate.finishReason)
     .findLast(Boolean);
-  const block = chunks.map((chunk) => chunk['promptFeedback']?.blockReason).findLast(Boolean);
+  const block = chunks.map((chunk) => chunk.promptFeedback?.blockReason).findLast(Boolean);
   if (!finish && !block) return undefined;
   const word = String(finish || block);
   if (!finish) return { reason: 'filtered', word };
@@ -170,10 +174,10 @@ function naiveStop(chunks: readonly Chunk[]): unknown {
 }
 
 function naiveUsage(chunks: readonly Chunk[]): unknown {
-  const stated = chunks.flatMap((chunk) => chunk['usageMetadata'] ?? []);
+  const stated = chunks.map((chunk) => chunk.usageMetadata).filter((counts) => counts !== undefined);
   if (stated.length === 0) return undefined;
   const count = (name: string): number =>
-    stated.map((usage) => usage[name] as number | undefined).findLast((value) => value !== undefined) ?? 0;
+    stated.map((counts) => counts[name]).findLast((value) => value !== undefined) ?? 0;
   const usage: Record<string, number> = {
     input_tokens: count('promptTokenCount') + count('toolUsePromptTokenCount'),
     output_tokens: count('candidatesTokenCount') + count('thoughtsTokenCount'),
@@ -207,7 +211,8 @@ function messageBack({ content = '', calls, layout }: GenerateReply, model: stri
     messages: [{ role: 'user', text: 'Go on.' }, message],
   };
   const { body } = gemini.encode(request, { model, baseUrl: 'https://example.org/v1beta', stream: true });
-  const parts = JSON.parse(body).contents[1]?.parts as readonly Chunk[] | undefined;
+  const parts = (JSON.parse(body) as { readonly contents: readonly { readonly parts: readonly Part[] }[] }).contents[1]
+    ?.parts;
   return parts?.map((part) =>
     Object.fromEntries(Object.entries(part).filter(([, value]) => value !== 'skip_thought_signature_validator')),
   );
@@ -218,15 +223,15 @@ function messageBack({ content = '', calls, layout }: GenerateReply, model: stri
  * none, and a call without `args` has `{}`.
  */
 function naiveMessage(chunks: readonly Chunk[]): unknown {
-  const parts: Chunk[] = [];
+  const parts: Part[] = [];
   for (const part of allParts(chunks)) {
     const last = parts.at(-1);
-    const kind = (each: Chunk): string => Object.keys(each).sort().join();
+    const kind = (each: Part): string => Object.keys(each).sort().join();
     const joins = kind(part) === 'text' || (chunks.length > 1 && kind(part) === 'text,thought');
     if (joins && last !== undefined && kind(last) === kind(part)) {
-      parts[parts.length - 1] = { ...last, text: last['text'] + part['text'] };
+      parts[parts.length - 1] = { ...last, text: textIn(last) + textIn(part) };
     } else if ('functionCall' in part) {
-      parts.push({ ...part, functionCall: { args: {}, ...part['functionCall'] } });
+      parts.push({ ...part, functionCall: { args: {}, ...(part['functionCall'] as object) } });
     } else if (kind(part) !== 'text' || part['text'] !== '') parts.push(part);
   }
   return parts.length === 0 ? undefined : parts;

@@ -3,15 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { type Recording, checkGemini } from '../../../conformance/providers/gemini.ts';
 import { bodyOf } from './examples.ts';
 
-const recording = (more: Partial<Recording>): Recording => ({
-  file: 'examples',
-  line: 1,
-  status: 200,
-  response: null,
-  response_text: null,
-  ...more,
-});
-
 const BODY = bodyOf(
   [{ text: 'Let me see.', thoughtSignature: 'c2ln' }, { functionCall: { name: 'look', args: { at: [1] }, id: 'a' } }],
   { finishReason: 'STOP' },
@@ -23,29 +14,35 @@ const sse = (chunks: readonly object[]): string =>
 
 describe('recordings', () => {
   test('that agree are decoded or classified', () => {
-    const lines = [
-      recording({ response: BODY }),
-      recording({ response: STREAM }),
-      recording({ response_text: sse(STREAM) }),
-      recording({ response: { promptFeedback: { blockReason: 'SAFETY' } } }),
-      recording({ status: 400, response: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Wrong.' } } }),
+    const lines: readonly Recording[] = [
+      { status: 200, response: BODY },
+      { status: 200, response: STREAM },
+      { status: 200, response: null, response_text: sse(STREAM) },
+      { status: 200, response: { promptFeedback: { blockReason: 'SAFETY' } } },
+      { status: 400, response: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Wrong.' } } },
     ];
-    expect(checkGemini(lines)).toEqual({ decoded: 4, errors: 1, undecodable: [], faults: [] });
+    expect(checkGemini(lines)).toEqual({
+      records: 5,
+      decoded: 4,
+      errors: { invalid_request: 1 },
+      undecoded: [],
+      differences: [],
+    });
   });
 
-  test('that cannot be decoded are listed with their place', () => {
-    const lines = [
-      recording({ line: 7, response: { candidates: [] } }),
-      recording({ line: 8, response_text: sse(STREAM.slice(0, 1)) }),
+  test('that give no turn are listed with their line', () => {
+    const lines: readonly Recording[] = [
+      { status: 200, response: { candidates: [] } },
+      { status: 200, response_text: sse(STREAM.slice(0, 1)) },
     ];
-    expect(checkGemini(lines).undecodable).toEqual([
-      expect.stringMatching(/^examples:7: .*\$\.candidates/),
-      'examples:8: the stream has no end marker',
+    expect(checkGemini(lines).undecoded).toEqual([
+      expect.stringMatching(/^1: .*\$\.candidates/),
+      '2: provider_retryable the stream has no end marker',
     ]);
   });
 
-  test('that are misread are faults: a call in an item is seen by the second reader only', () => {
-    const parts = [{ text: 'x', functionCall: 'none' }];
-    expect(checkGemini([recording({ response: bodyOf(parts) })]).faults[0]).toMatch(/^examples:1: calls/);
+  test('that are misread differ: a call that is no object is seen by the second reader only', () => {
+    const response = bodyOf([{ text: 'x', functionCall: 'none' }]);
+    expect(checkGemini([{ status: 200, response }]).differences[0]).toMatch(/^1: calls/);
   });
 });

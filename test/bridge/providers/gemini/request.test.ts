@@ -20,7 +20,7 @@ const result = (index: number, name: string, text: string, is_error = false): To
   text,
   is_error,
 });
-const tool = (tool_name: string): OfferedTool => ({ ...TOOL, tool_name }) as OfferedTool;
+const tool = (tool_name: string): OfferedTool => ({ ...TOOL, tool_name }) as unknown as OfferedTool;
 const TOOL = {
   tool_id: 'a.b',
   tool_ref: 'sha256:0',
@@ -96,7 +96,16 @@ describe('turns', () => {
       calls: [{ id: 'a', name: '', arguments: '{"x":' }],
     };
     expect(encode({ messages: [user('Go.'), message] }).contents[1]?.parts).toEqual([
-      { functionCall: { name: 'unnamed', args: { invalid_arguments: '{"x":' } } },
+      { functionCall: { name: 'unnamed', args: { INVALID_JSON: '{"x":' } } },
+    ]);
+  });
+
+  test('pair what a conversation left unpaired', () => {
+    const messages = [user('Go.'), called('look', 'feel'), result(0, 'look', 'blue'), result(7, 'smell', 'sweet')];
+    expect(encode({ messages }).contents[2]?.parts).toEqual([
+      { functionResponse: { name: 'look', response: { output: 'blue' } } },
+      { functionResponse: { name: 'feel', response: { error: 'There is no result.' } } },
+      { text: 'The result of smell: sweet' },
     ]);
   });
 

@@ -100,6 +100,22 @@ test('citations are collected; grounding that begins empty is filled', () => {
   ]);
 });
 
+test('a number that a double cannot hold keeps its text; any other is plain', () => {
+  const dataOf = (args: string): string =>
+    `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":${args}}}]},"finishReason":"STOP"}]}`;
+  const argumentsIn = (args: string): unknown => {
+    const fold = gemini.newFold();
+    fold.add({ name: null, data: dataOf(args) });
+    return gemini.read(fold.final() ?? null).calls[0];
+  };
+  expect(argumentsIn('{"id":12345678901234567890}')).toEqual({
+    name: 'f',
+    arguments_text: '{"id":12345678901234567890}',
+  });
+  expect(argumentsIn('{"id":0.1,"n":-0}')).toEqual({ name: 'f', arguments_text: '{"id":0.1,"n":-0}' });
+  expect(argumentsIn('{"id":0.50,"n":1e3}')).toEqual({ name: 'f', arguments: { id: 0.5, n: 1_000 } });
+});
+
 describe('arguments in pieces', () => {
   const piece = (partialArgs: readonly object[], willContinue = true): Part => ({
     functionCall: { partialArgs, willContinue },
@@ -175,15 +191,16 @@ const aPart: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ toolResponse: fc.dictionary(fc.string(), fc.jsonValue()) }),
 );
 
+/** A plain text in pieces of so many characters; any other part whole. */
+function piecesOf(part: Part, size: number): readonly Part[] {
+  if (Object.keys(part).join() !== 'text') return [part];
+  return [...String(part['text']).matchAll(new RegExp(`[^]{1,${size}}`, 'gu'))].map(([text]) => ({ text }));
+}
+
 test('a stream of any pieces reads as the plain body, and none of its beginnings is a turn', () => {
   fc.assert(
     fc.property(fc.array(aPart), fc.integer({ min: 1, max: 5 }), (parts, size) => {
-      const pieces = parts.flatMap((part) =>
-        Object.keys(part).join() === 'text'
-          ? ((part['text'] as string).match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? [''])
-          : [part],
-      );
-      const chunks = pieces.map((piece) => chunk([typeof piece === 'string' ? { text: piece } : piece]));
+      const chunks = parts.flatMap((part) => piecesOf(part, size)).map((piece) => chunk([piece]));
       const whole = [...chunks, chunk([], { finishReason: 'STOP' })];
       expect(readStream(whole)).toEqual(read(bodyOf(parts)));
       expect(readStream(chunks)).toBeNull();
