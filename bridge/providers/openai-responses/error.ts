@@ -3,7 +3,7 @@ import type { ProviderError } from '../provider.ts';
 import { type ExactJson, type ExactObject, exactText, isExactObject, objectIn, textIn } from '../api/exact-json.ts';
 import { failureOf } from '../api/failure.ts';
 
-export function errorOf(body: ExactJson, status: number | null): ProviderError {
+export function responsesError(body: ExactJson, status: number | null): ProviderError {
   const fields = errorFields(body);
   const code = textIn(fields['code']);
   const type = textIn(fields['type']);

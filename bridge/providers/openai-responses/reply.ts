@@ -1,4 +1,11 @@
-// Reads a response: its messages are the text, its function calls the calls, and everything else is kept as an item.
+// Reads a response, item by item:
+// - `message`: each text is a part of the turn's text. Its `with` is `{message, part}`: the further fields of the message (id, status,
+//   phase) and of the part (annotations, logprobs). A `with` that has `message`, or a text after another part, begins a message. A
+//   refusal is a text whose `part` has `type: "refusal"`; any other part is a text of length 0 whose `with` holds it as `other`.
+// - `function_call`: a call; `with` has what its name, arguments and call id do not say.
+// - `custom_tool_call`: a call with one argument, `input`: the text that the model wrote. Its `with` has the type, so that it goes back
+//   as it was, and its result as `custom_tool_call_output`.
+// - everything else is an item, kept whole: reasoning, server-side calls and their results, compaction, unknown kinds.
 import type { LayoutPart, Stop } from '../../../schemas/model-turn.ts';
 import type { Usage } from '../../../schemas/run.ts';
 import {
@@ -12,7 +19,7 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
-import { errorOf } from './error.ts';
+import { responsesError } from './error.ts';
 
 export function readResponse(final: ExactJson): GenerateReply {
   const response = responseIn(final);
@@ -51,7 +58,7 @@ function responseIn(final: ExactJson): ExactObject {
   const { error } = final;
   const status = textIn(final['status']);
   if (isExactObject(error) || (typeof error === 'string' && error !== '') || status === 'failed') {
-    throw errorOf(final, null);
+    throw responsesError(final, null);
   }
   if (status === 'queued' || status === 'in_progress' || status === 'cancelled') {
     throw malformed('$.status', `is "${status}": the response is no completion; turn background mode off`);

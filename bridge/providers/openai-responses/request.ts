@@ -5,9 +5,9 @@ import { type ExactJson, type ExactObject, exactText } from '../api/exact-json.t
 import type { GenerateRequest } from '../provider.ts';
 import { inputItems } from './input-items.ts';
 import { encodeTool } from './tool-schema.ts';
-import { functionName } from './turn-items.ts';
+import { allowedName } from './turn-items.ts';
 
-export function encodeRequest(request: GenerateRequest, { model, stream }: RequestTarget): WireRequest {
+export function encodeResponsesRequest(request: GenerateRequest, { model, stream }: RequestTarget): WireRequest {
   const { instructions, messages, tools, tool_choice, parallel_calls, reasoning, temperature } = request;
   const body: Record<string, ExactJson> = { model };
   if (instructions !== null && instructions !== '') body['instructions'] = instructions;
@@ -33,7 +33,7 @@ export function encodeRequest(request: GenerateRequest, { model, stream }: Reque
 }
 
 const toolChoice = (choice: NonNullable<GenerateRequest['tool_choice']>): string | ExactObject =>
-  typeof choice === 'string' ? choice : { type: 'function', name: functionName(choice.tool) };
+  typeof choice === 'string' ? choice : { type: 'function', name: allowedName(choice.tool) };
 
 // OpenAI refuses a request for encrypted reasoning to these models, which do not reason.
 const NEVER_REASONS = /(?:^|[/.])(?:chatgpt-|gpt-3|gpt-4|gpt-5(?:\.[0-9]+)?-chat)/;

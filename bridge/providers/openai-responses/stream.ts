@@ -11,7 +11,7 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
-import { errorOf } from './error.ts';
+import { responsesError } from './error.ts';
 import { type OutputItems, newOutputItems } from './output-items.ts';
 
 export function newResponseFold(): StreamFold {
@@ -24,7 +24,7 @@ export function newResponseFold(): StreamFold {
       if (ended !== null || data === '' || data === '[DONE]') return [];
       const event = eventOf(data);
       const type = textIn(event['type']) || (name ?? '');
-      if (type === 'error' || (event['type'] === undefined && hasError(event))) throw errorOf(event, null);
+      if (type === 'error' || (event['type'] === undefined && hasError(event))) throw responsesError(event, null);
       const end = ENDS[type];
       if (end !== undefined) ended = endedResponse({ ...started, ...objectIn(event['response']) }, end);
       else if (STARTS.has(type)) started = objectIn(event['response']);

@@ -1,5 +1,7 @@
-// Tools as functions. The API takes any JSON Schema of an object when `strict` is off, but for a few forms, which are rewritten;
-// the engine checks the arguments against the tool's own schema, so that a looser one lets nothing through.
+// Tools as functions. The API takes any JSON Schema of an object when `strict` is off, but for a few forms, which are rewritten:
+// the top gets `type: "object"` and `properties`, and its `oneOf`, `anyOf`, `allOf`, `enum`, `const`, `not`, `if`, `then` and `else` move into
+// the description; an array without one schema of its items gets `items: {}`. A schema of anything but an object is refused. The engine
+// checks the arguments against the tool's own schema, so that a looser one lets nothing through.
 import type { OfferedTool } from '../../../schemas/effect.ts';
 import type { ExactJson, ExactObject } from '../api/exact-json.ts';
 import { exactText, isExactObject, objectIn } from '../api/exact-json.ts';

@@ -11,7 +11,7 @@ import {
   parseExact,
   textIn,
 } from '../api/exact-json.ts';
-import { sameFamily } from '../api/model-family.ts';
+import { fittingParts } from '../api/layout-fit.ts';
 import type { AssistantMessage, MessageCall } from '../provider.ts';
 
 /** What a turn is sent as. The ids of its calls are those of the request. */
@@ -23,7 +23,7 @@ interface TurnItems {
 }
 
 export function turnItems(message: AssistantMessage, model: string): TurnItems {
-  const parts = partsFor(message, model);
+  const parts = fittingParts(message, 'openai.responses', model);
   if (parts === null) {
     const said: readonly ExactJson[] = message.text === '' ? [] : [{ role: 'assistant', content: message.text }];
     return { items: [...said, ...message.calls.map((call) => callItem(call, {}))], custom: new Set() };
@@ -36,18 +36,6 @@ export function turnItems(message: AssistantMessage, model: string): TurnItems {
 }
 
 const CUSTOM = 'custom_tool_call';
-
-/** The parts that may go back to the model; null when there are none, or when they do not fit the text and the calls. */
-function partsFor({ layout, text, calls }: AssistantMessage, model: string): readonly LayoutPart[] | null {
-  if (layout === undefined || layout.api !== 'openai.responses' || !sameFamily(layout.model, model)) return null;
-  let units = 0;
-  let next = 0;
-  for (const part of layout.parts) {
-    if ('text' in part) units += part.text;
-    else if ('call' in part && part.call !== next++) return null;
-  }
-  return units === text.length && next === calls.length ? layout.parts : null;
-}
 
 type Entry =
   | { readonly kind: 'item'; readonly value: ExactJson }
@@ -66,9 +54,10 @@ interface MessageEntry {
 
 function readParts(parts: readonly LayoutPart[], { text, calls }: AssistantMessage): readonly Entry[] {
   const entries: Entry[] = [];
+  const answered = answeredIn(parts);
   let at = 0;
   for (const part of parts) {
-    if ('item' in part) entries.push(...itemEntries(part.item));
+    if ('item' in part) entries.push(...itemEntries(part.item, answered));
     else if ('call' in part)
       entries.push({ kind: 'call', fields: fieldsOf(part), call: calls[part.call] as MessageCall });
     else {
@@ -93,23 +82,34 @@ const fieldsOf = (part: LayoutPart): ExactObject =>
 const contentPart = (text: string, part: ExactObject): ExactObject =>
   part['type'] === 'refusal' ? { ...part, refusal: text } : { type: 'output_text', text, ...part };
 
-/** Kinds that wait for an answer of the client, which refold has none for: the API refuses them without one. */
-const UNANSWERED: ReadonlySet<string> = new Set([
+/** Kinds that may wait for an answer of the client, which refold has none for: the API refuses them without one. */
+const WAITING: ReadonlySet<string> = new Set([
   'computer_call',
   'local_shell_call',
   'shell_call',
   'apply_patch_call',
+  'tool_search_call',
 ]);
 
 /** None for an item that must not be sent: a message that says nothing, or a call that waits for its answer. */
-function itemEntries(item: string): readonly Entry[] {
+function itemEntries(item: string, answered: ReadonlySet<string>): readonly Entry[] {
   const fields = objectIn(parseExact(item));
   const type = textIn(fields['type']);
   const value = new RawJson(item);
   if (type === 'reasoning') return [bringsReasoning(fields) ? { kind: type, value } : { kind: 'lost' }];
   if (type === 'message' && listIn(fields['content']).length === 0) return [];
-  const waits = UNANSWERED.has(type) || (type === 'tool_search_call' && fields['execution'] === 'client');
+  const ofServer = type === 'tool_search_call' && fields['execution'] !== 'client';
+  const waits = WAITING.has(type) && !ofServer && !answered.has(textIn(fields['call_id']));
   return waits ? [] : [{ kind: 'item', value }];
+}
+
+/** The ids of calls that a server-side result in the same turn answers, such as those of a hosted shell. */
+function answeredIn(parts: readonly LayoutPart[]): ReadonlySet<string> {
+  const items = parts.flatMap((part) => ('item' in part && part.item.includes('_output"') ? [part.item] : []));
+  const results = items
+    .map((item) => objectIn(parseExact(item)))
+    .filter(({ type }) => textIn(type).endsWith('_output'));
+  return new Set(results.map(({ call_id }) => textIn(call_id)));
 }
 
 // The server keeps nothing, so that an item without its reasoning only names what is not there: OpenAI answers that the item
@@ -147,7 +147,7 @@ const messageItem = (content: readonly ExactJson[], fields: ExactObject): ExactO
 
 function callItem({ id, name, arguments: written }: MessageCall, fields: ExactObject): ExactObject {
   const { type, ...rest } = fields;
-  const named = { call_id: id, name: functionName(name) };
+  const named = { call_id: id, name: allowedName(name) };
   if (type === CUSTOM) return { type, ...named, input: customInput(written), ...rest };
   return { type: 'function_call', ...named, arguments: objectText(written), ...rest };
 }
@@ -159,7 +159,7 @@ function customInput(written: string): string {
 }
 
 /** The API refuses a whole conversation because of one invalid name that a model made up. */
-export const functionName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
+export const allowedName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
 
 // Compatible servers parse the arguments of earlier calls, and fail when these are no JSON object. What the model wrote is
 // wrapped in one; the result of the call states what was wrong.

@@ -9,6 +9,7 @@ export interface Raw {
   readonly refusal?: string;
   readonly name?: string;
   readonly arguments?: string;
+  readonly input?: string;
   readonly call_id?: string;
   readonly execution?: string;
   readonly encrypted_content?: string | null;
@@ -43,8 +44,10 @@ export function plainReading(response: Raw): Reading {
     for (const part of contentOf(item)) text += part.text ?? part.refusal ?? '';
   }
   const calls = output
-    .filter(({ type }) => type === 'function_call')
-    .map((item) => ({ id: item.call_id ?? '', name: item.name ?? '', arguments: item.arguments ?? '' }));
+    .filter(({ type }) => type === 'function_call' || type === 'custom_tool_call')
+    .map(({ type, call_id = '', name = '', arguments: written = '', input }) => {
+      return { id: call_id, name, arguments: type === 'custom_tool_call' ? JSON.stringify({ input }) : written };
+    });
   return { text, calls, stop: plainStop(response, calls.length), usage: plainUsage(response.usage) };
 }
 
@@ -84,13 +87,19 @@ export function sentBack(response: Raw): readonly unknown[] {
     } else if (item.type === 'message') {
       const says = contentOf(item).some((part) => (part.text ?? part.refusal) !== '');
       if (says) sent.push({ item: withoutId(item, lost), reasoning: false });
-    } else if (item.type === 'function_call') {
+    } else if (item.type === 'function_call' || item.type === 'custom_tool_call') {
       const call = item.arguments === '' ? { ...item, arguments: '{}' } : item;
       sent.push({ item: withoutId(call, lost), reasoning: false });
-    } else if (item.type !== 'tool_search_call' || item.execution !== 'client') sent.push({ item, reasoning: false });
+    } else if (!waitsForClient(item, response)) sent.push({ item, reasoning: false });
   }
   while (sent.at(-1)?.reasoning === true) sent.pop();
   return sent.map(({ item }) => item);
+}
+
+function waitsForClient({ type = '', execution, call_id }: Raw, { output = [] }: Raw): boolean {
+  const waiting = /^(?:computer|local_shell|shell|apply_patch|tool_search)_call$/.test(type);
+  if (!waiting || (type === 'tool_search_call' && execution !== 'client')) return false;
+  return !output.some((other) => (other.type ?? '').endsWith('_output') && other.call_id === call_id);
 }
 
 function withoutId(item: Raw & { readonly id?: string }, lost: boolean): unknown {
@@ -98,12 +107,12 @@ function withoutId(item: Raw & { readonly id?: string }, lost: boolean): unknown
   return lost || id === undefined ? rest : item;
 }
 
-/** The response of a stream, from its last `response.…` event: without a parser of events, by its lines. */
+/** The response of a stream, from the event that ends it: without a parser of events, by its lines. */
 export function plainFinal(stream: string): Raw {
-  const ends = stream
+  const end = stream
     .split(/\r?\n/)
     .filter((line) => line.startsWith('data:') && line.includes('{'))
     .map((line) => JSON.parse(line.slice(5)) as { readonly type?: string; readonly response?: Raw })
-    .filter(({ type }) => /^response\.(?:completed|incomplete|failed)$/.test(type ?? ''));
-  return ends.at(-1)?.response ?? {};
+    .find(({ type }) => /^response\.(?:completed|incomplete|failed)$/.test(type ?? ''));
+  return end?.response ?? {};
 }

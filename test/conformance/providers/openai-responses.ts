@@ -135,7 +135,7 @@ function itemsOf(reply: GenerateReply, model: string): readonly Raw[] {
   const { body } = openAiResponses.encode(request, { model, baseUrl: 'https://host', stream: false });
   const { input } = JSON.parse(body) as { readonly input: readonly Raw[] };
   const end = input.length - calls.length;
-  const answered = input.slice(end).map((item) => (item.type === 'function_call_output' ? item.call_id : null));
+  const answered = input.slice(end).map((item) => (item.type?.endsWith('_call_output') === true ? item.call_id : null));
   const [first] = input;
   if (
     first?.role !== 'user' ||

@@ -160,6 +160,13 @@ test('what the API refuses is left out: reasoning at the end, empty messages, ca
     reasoning('gAAA'),
   ];
   expect(backOf(read(output))).toEqual([message('a')]);
+  const hosted = { type: 'shell_call', call_id: 's', action: { commands: ['ls'] } };
+  const result = { type: 'shell_call_output', call_id: 's', output: [] };
+  expect(backOf(read([hosted, { ...hosted, call_id: 't' }, result, message('a')]))).toEqual([
+    hosted,
+    result,
+    message('a'),
+  ]);
   const server = { type: 'tool_search_call', execution: 'server', call_id: null };
   expect(backOf(read([server, message('a')]))).toEqual([server, message('a')]);
   expect(inputOf([user('q'), turnOf(read([reasoning('gAAA')]))])).toEqual([{ role: 'user', content: 'q' }]);
