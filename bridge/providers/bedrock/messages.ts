@@ -77,15 +77,17 @@ function userBlocks(
   const asked = new Set(calls.map(({ id }) => id));
   const others: ExactJson[] = [];
   for (const message of since) {
-    if (message.role === 'tool' && asked.has(message.call_id) && !results.has(message.call_id)) {
-      results.set(message.call_id, message);
-    } else {
-      const files = (message.attachments ?? []).map(writer.attachment);
-      others.push(...files, ...textBlocks(message.role === 'user' ? message.text : textOfOrphan(message)));
-    }
+    const { attachments = [] } = message;
+    const isResult = message.role === 'tool' && asked.has(message.call_id) && !results.has(message.call_id);
+    if (isResult) results.set(message.call_id, message);
+    if (!isResult || filesStandBeside(message, writer)) others.push(...attachments.map(writer.attachment));
+    if (!isResult) others.push(...textBlocks(message.role === 'user' ? message.text : textOfOrphan(message)));
   }
   return [...calls.map(({ id }) => resultBlock(id, results.get(id), writer)), ...others];
 }
+
+/** The result of a call that failed may hold text only. */
+const filesStandBeside = ({ is_error }: ToolMessage, { model }: Writer): boolean => is_error && takesRichResults(model);
 
 /** A result whose call is not in the conversation cannot be sent as one. */
 const textOfOrphan = ({ name, text }: ToolMessage): string => `The result of an earlier call of ${name}:\n${text}`;
@@ -95,7 +97,8 @@ function resultBlock(toolUseId: string, result: ToolMessage | undefined, writer:
   const { text, is_error, attachments = [] } = result ?? { text: NO_RESULT, is_error: true };
   // The models that take no status are told in words.
   const said = is_error && !rich ? `The call failed: ${text}` : text;
-  const content = [...textBlocks(said), ...attachments.map(rich ? writer.attachment : leftOut)];
+  const files = is_error && rich ? [] : attachments.map(rich ? writer.attachment : leftOut);
+  const content = [...textBlocks(said), ...files];
   return {
     toolResult: {
       toolUseId,
@@ -113,13 +116,16 @@ function withText(content: readonly ExactJson[]): readonly ExactJson[] {
 }
 
 function assistantBlocks(message: AssistantMessage, model: string): readonly ExactJson[] {
-  const blocks = rebuilt(message, model) ?? [
-    ...textBlocks(message.text),
-    ...message.calls.map((call) => callBlock(call)),
-  ];
-  // A turn of nothing but reasoning is refused.
-  return blocks.every((block) => block instanceof RawJson && isReasoning(block.text)) ? [] : blocks;
+  const blocks = [...(rebuilt(message, model) ?? plainBlocks(message))];
+  // A turn may not end with reasoning.
+  for (let last = blocks.at(-1); last instanceof RawJson && isReasoning(last.text); last = blocks.at(-1)) blocks.pop();
+  return blocks;
 }
+
+const plainBlocks = ({ text, calls }: AssistantMessage): readonly ExactJson[] => [
+  ...textBlocks(text),
+  ...calls.map((call) => callBlock(call)),
+];
 
 /** Whether the text of an item is a block of reasoning. */
 export const isReasoning = (item: string): boolean => item.startsWith('{"reasoningContent":');

@@ -18,12 +18,3 @@ export const idRuleOf = (model: string): IdRule => ({
   alphabet: isClaude(model) || model.startsWith('arn:') ? /[A-Za-z0-9_-]/ : /[A-Za-z0-9_.:-]/,
   max: 64,
 });
-
-/** Claude from 4.6 on decides itself how much to think; older ones need a budget of tokens. */
-export function thinksAdaptively(model: string): boolean {
-  const found = /claude-(?:[a-z]+-)?([0-9]{1,2})(?:-([0-9]{1,2}))?(?![0-9])/i.exec(model);
-  if (found === null) return false;
-  const major = Number(found[1]);
-  const minor = Number(found[2] ?? 0);
-  return major > 4 || (major === 4 && minor >= 6);
-}

@@ -3,7 +3,7 @@ import type { RequestTarget, WireRequest } from '../api/dialect.ts';
 import { type ExactJson, type ExactObject, exactText } from '../api/exact-json.ts';
 import type { GenerateRequest } from '../provider.ts';
 import { converseMessages } from './messages.ts';
-import { thinkingFields } from './thinking.ts';
+import { samplingOf } from './thinking.ts';
 import { toolConfig } from './tools.ts';
 
 export function encodeConverse(request: GenerateRequest, { model, stream }: RequestTarget): WireRequest {
@@ -16,11 +16,9 @@ export function encodeConverse(request: GenerateRequest, { model, stream }: Requ
 }
 
 function converseBody(request: GenerateRequest, model: string): ExactObject {
-  const { instructions, tools, output_tokens_max, tool_choice = null, reasoning = null } = request;
+  const { instructions, tools, output_tokens_max, tool_choice = null } = request;
   const messages = converseMessages(request.messages, model);
-  const thinking = thinkingFields({ model, reasoning, outputTokensMax: output_tokens_max, messages });
-  // Claude takes no temperature while it thinks.
-  const temperature = thinking === null ? (request.temperature ?? null) : null;
+  const { fields, temperature } = samplingOf(request, model, messages);
   const inference = {
     ...(output_tokens_max === null ? {} : { maxTokens: output_tokens_max }),
     ...(temperature === null ? {} : { temperature }),
@@ -30,7 +28,7 @@ function converseBody(request: GenerateRequest, model: string): ExactObject {
     messages,
     ...(Object.keys(inference).length === 0 ? {} : { inferenceConfig: inference }),
     ...given('toolConfig', toolConfig(tools, tool_choice, messages)),
-    ...given('additionalModelRequestFields', thinking),
+    ...given('additionalModelRequestFields', fields),
   };
 }
 

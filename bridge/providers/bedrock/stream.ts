@@ -38,9 +38,9 @@ export function newConverseFold(): StreamFold {
       const delta = data['delta'];
       if (!isExactObject(delta)) throw oddAnswer('contentBlockDelta.delta', 'an object');
       const said: ReplyDelta[] = [];
-      for (const kind of Object.keys(delta)) {
-        let block = open.get(index) ?? begin(index);
-        if (!takes(block, kind)) block = begin(index);
+      for (const kind in delta) {
+        let block = open.get(index);
+        if (block === undefined || !takes(block, kind)) block = begin(index);
         const reply = addDelta(block, kind, delta[kind] ?? null);
         if (reply !== null && reply.text !== '') said.push(reply);
       }
@@ -123,8 +123,7 @@ const takes = (block: Block, kind: string): boolean =>
   (block.kind === 'citation' && kind === 'text');
 
 function addDelta(block: Block, kind: string, value: ExactJson): ReplyDelta | null {
-  const cited = block.kind === 'citation' || kind === 'citation';
-  block.kind = cited ? 'citation' : kind;
+  if (block.kind !== 'citation') block.kind = kind;
   if (kind === 'text') {
     block.texts.push(stringOf('text', value));
     return { kind: 'text', text: value as string };
@@ -202,14 +201,14 @@ function stringOf(path: string, value: ExactJson): string {
 function deltaOf(data: string): ExactJson {
   try {
     const value = JSON.parse(data) as ExactJson;
-    for (const kind in objectIn(objectIn(value)['delta'])) if (!TEXTS.has(kind)) return parseExact(data);
+    for (const kind in objectIn(objectIn(value)['delta'])) {
+      if (kind !== 'text' && kind !== 'toolUse' && kind !== 'reasoningContent') return parseExact(data);
+    }
     return value;
   } catch {
     return data;
   }
 }
-
-const TEXTS: ReadonlySet<string> = new Set(['text', 'toolUse', 'reasoningContent']);
 
 function valueOf(data: string): ExactJson {
   try {

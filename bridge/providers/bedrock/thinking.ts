@@ -1,46 +1,31 @@
-// How much Claude may think. Converse has no field for it: the model's own are passed through `additionalModelRequestFields`.
-// Other models have fields of their own or none, and get none.
-import type { Reasoning } from '../../../schemas/run.ts';
+// How much Claude may think. Converse has no field for it: the fields of the Messages API are passed through
+// `additionalModelRequestFields`. Other models have fields of their own or none, and get none.
 import { type ExactObject, RawJson, isExactObject } from '../api/exact-json.ts';
+import { traitsOf } from '../anthropic/claude-version.ts';
+import { planThinking } from '../anthropic/thinking.ts';
+import type { GenerateRequest } from '../provider.ts';
 import { type ConverseMessage, isReasoning } from './messages.ts';
-import { isClaude, thinksAdaptively } from './model-traits.ts';
+import { isClaude } from './model-traits.ts';
 
-type Effort = NonNullable<Reasoning['effort']>;
-
-/** The least that Claude takes as a budget. */
-const BUDGET_MIN = 1_024;
-const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
-  minimal: BUDGET_MIN,
-  low: 4_096,
-  medium: 8_192,
-  high: 16_384,
-  max: 32_768,
-};
-
-export interface ThinkingRequest {
-  readonly model: string;
-  readonly reasoning: Reasoning | null;
-  readonly outputTokensMax: number | null;
-  readonly messages: readonly ConverseMessage[];
+export interface Sampling {
+  /** `additionalModelRequestFields`; null for none. */
+  readonly fields: ExactObject | null;
+  /** Null where none is given, or the model refuses one: Claude does while it thinks, and from 4.7 on. */
+  readonly temperature: number | null;
 }
 
-/** The fields that ask for thinking; null for none. */
-export function thinkingFields({ model, reasoning, outputTokensMax, messages }: ThinkingRequest): ExactObject | null {
-  const { effort, tokens_max } = reasoning ?? {};
-  const asked = effort !== undefined || tokens_max !== undefined;
-  if (!asked || effort === 'none' || tokens_max === 0 || !isClaude(model)) return null;
-  if (thinksAdaptively(model)) {
-    const word = effort === 'minimal' ? 'low' : effort;
-    return {
-      thinking: { type: 'adaptive' },
-      ...(word === undefined ? {} : { output_config: { effort: word } }),
-    };
-  }
-  // The budget is part of the output.
-  const wanted = Math.max(BUDGET_MIN, tokens_max ?? BUDGETS[effort ?? 'medium']);
-  const budget = Math.min(wanted, (outputTokensMax ?? Number.POSITIVE_INFINITY) - 1);
-  if (budget < BUDGET_MIN || isMidTurnWithoutThinking(messages)) return null;
-  return { thinking: { type: 'enabled', budget_tokens: budget } };
+export function samplingOf(request: GenerateRequest, model: string, messages: readonly ConverseMessage[]): Sampling {
+  const { reasoning = null, temperature = null, output_tokens_max, tool_choice = null, tools } = request;
+  if (!isClaude(model)) return { fields: null, temperature };
+  const traits = traitsOf(model);
+  const forced = tools.length > 0 && tool_choice !== null && tool_choice !== 'auto' && tool_choice !== 'none';
+  const wish = { reasoning, output_tokens_max, forced, mayContinue: !isMidTurnWithoutThinking(messages) };
+  const { thinking, effort } = planThinking(wish, traits);
+  const thinks = isExactObject(thinking) && thinking['type'] !== 'disabled';
+  return {
+    fields: thinking === null ? null : { thinking, ...(effort === null ? {} : { output_config: { effort } }) },
+    temperature: thinks || !traits.temperature ? null : temperature,
+  };
 }
 
 /**

@@ -1,9 +1,8 @@
 // The tools of a request, and the choice among them.
 import type { OfferedTool } from '../../../schemas/effect.ts';
-import type { Json } from '../../../schemas/json.ts';
 import type { ToolChoice } from '../../../schemas/run.ts';
 import { type ExactJson, type ExactObject, isExactObject, objectIn, textIn } from '../api/exact-json.ts';
-import { ProviderError } from '../provider.ts';
+import { messagesTool } from '../anthropic/tool-schema.ts';
 import type { ConverseMessage } from './messages.ts';
 
 /**
@@ -30,28 +29,13 @@ function choiceOf(choice: ToolChoice | null): ExactObject | null {
   return choice === 'required' ? { any: {} } : { tool: { name: choice.tool } };
 }
 
-const toolSpec = ({ tool_name: name, description, input_schema }: OfferedTool): ExactObject => ({
-  toolSpec: {
-    name,
-    ...(description.trim() === '' ? {} : { description }),
-    inputSchema: { json: inputSchema(name, input_schema) },
-  },
-});
-
-/** Converse takes schemas of objects only, and wants them to say so. Everything else in a schema is passed on. */
-function inputSchema(tool: string, schema: Readonly<Record<string, Json>>): ExactObject {
-  const { type } = schema;
-  if (type === 'object') return schema;
-  const allows = type === undefined || (Array.isArray(type) && type.includes('object')) || isGeminis(type);
-  if (allows) return { ...schema, type: 'object' };
-  throw new ProviderError(
-    'invalid_request',
-    `the input schema of the tool ${tool} does not fit Bedrock: /type is ${JSON.stringify(type)}; make it "object"`,
-  );
+/** The Messages API's form of a schema is what Converse takes: an object at the root, in the words of JSON Schema 2020-12. */
+function toolSpec(tool: OfferedTool): ExactObject {
+  const { name = '', description, input_schema = {} } = messagesTool(tool);
+  return {
+    toolSpec: { name, ...(description === undefined ? {} : { description }), inputSchema: { json: input_schema } },
+  };
 }
-
-/** The names that Gemini's servers and libraries have for an object. */
-const isGeminis = (type: Json): boolean => type === 'OBJECT' || type === 6 || type === '6';
 
 const missingTool = (name: string): ExactObject => ({
   toolSpec: {

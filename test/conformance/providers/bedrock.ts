@@ -187,7 +187,7 @@ export const requestOf = (messages: readonly Message[], model: string): Generate
 
 /**
  * What may be sent of a recorded turn: without the type `tool_use` and blank texts, without reasoning that was not signed
- * for a model that checks it, and nothing of a turn that is reasoning alone.
+ * for a model that checks it, and without reasoning at the end.
  */
 function sendable(content: readonly Any[], model: string): readonly unknown[] {
   const kept = content
@@ -201,7 +201,7 @@ function sendable(content: readonly Any[], model: string): readonly unknown[] {
       const { toolUseId, name, input } = block.toolUse;
       return { toolUse: { toolUseId, name, input } };
     });
-  return kept.every((block) => 'reasoningContent' in block) ? [] : kept;
+  return kept.slice(0, kept.findLastIndex((block) => !('reasoningContent' in block)) + 1);
 }
 
 /** A file of fixtures: an answer (`.json`), or a line for each event, named by its only key (`.chunks.txt`). */

@@ -171,6 +171,23 @@ describe('a turn with a layout', () => {
     expect(sent(turn(redacted))).toContain(redacted);
   });
 
+  test('reasoning at the end of a turn, or alone, does not go back', () => {
+    const item = reasoning('');
+    const ends = (parts: readonly ({ item: string } | { text: number })[], text: string): Message => ({
+      role: 'assistant',
+      text,
+      calls: [],
+      layout: { api: 'bedrock.converse', model: NOVA, parts },
+    });
+    expect(contentOf([user, ends([{ item }], ''), user], {}, NOVA)).toEqual([
+      ['user', [{ text: 'Hi' }, { text: 'Hi' }]],
+    ]);
+    expect(contentOf([user, ends([{ text: 1 }, { item }], 'a'), user], {}, NOVA)[1]).toEqual([
+      'assistant',
+      [{ text: 'a' }],
+    ]);
+  });
+
   test('text with citations is put back between them', () => {
     const cited = '{"citationsContent":{"content":[{"text":1},{"text":1}],"citations":[{"title":"x"}]}}';
     const message: Message = {
@@ -211,7 +228,7 @@ describe('tools', () => {
     expect(() => encode([user], { tools: [tool({ type: 'array' })] })).toThrow(
       expect.objectContaining({
         code: 'invalid_request',
-        message: expect.stringMatching(/tool read .* \/type is "array"/),
+        message: expect.stringMatching(/tool "read" .*"\/type"/),
       }),
     );
   });
@@ -268,6 +285,17 @@ describe('attachments', () => {
     ]);
   });
 
+  test('files of a failed call stand beside its result, which may hold text only', () => {
+    const failed = result('a', 'broken', { is_error: true, attachments: [file('image/png')] });
+    expect(contentOf([user, assistant('', called('a')), failed])[2]).toEqual([
+      'user',
+      [
+        { toolResult: { toolUseId: 'a', content: [{ text: 'broken' }], status: 'error' } },
+        { image: { format: 'png', source } },
+      ],
+    ]);
+  });
+
   test('what cannot be sent is named instead', () => {
     const attachments = [file('audio/wav', 'a.wav')];
     expect(JSON.stringify(contentOf([{ role: 'user', text: 'x', attachments }]))).toContain(
@@ -293,7 +321,7 @@ describe('thinking', () => {
       { thinking: { type: 'enabled', budget_tokens: 2_000 } },
     ],
     [OPUS, { effort: 'minimal' }, { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }],
-    ['anthropic.claude-opus-5', { tokens_max: 9 }, { thinking: { type: 'adaptive' } }],
+    ['anthropic.claude-opus-5', { effort: 'none' }, { thinking: { type: 'disabled' } }],
     [
       'us.anthropic.claude-sonnet-4-6',
       { effort: 'max' },
@@ -301,16 +329,16 @@ describe('thinking', () => {
     ],
     [CLAUDE, { effort: 'none' }, undefined],
     [CLAUDE, { tokens_max: 0 }, undefined],
-    [CLAUDE, {}, undefined],
     [NOVA, { effort: 'high' }, undefined],
   ] as const)('%s with %j', (model, reasoning, fields) => {
     expect(fieldsOf(reasoning, {}, model)).toEqual(fields);
   });
 
   test('stays below the limit of the output, or is left out; the temperature is left out with it', () => {
-    expect(fieldsOf({ effort: 'high' }, { output_tokens_max: 4_000 }).thinking.budget_tokens).toBe(3_999);
+    expect(fieldsOf({ effort: 'high' }, { output_tokens_max: 4_000 }).thinking.budget_tokens).toBe(2_976);
     expect(fieldsOf({ effort: 'high' }, { output_tokens_max: 1_024 })).toBeUndefined();
     expect(bodyOf([user], { reasoning: { effort: 'low' }, temperature: 0.5 }).inferenceConfig).toBeUndefined();
+    expect(bodyOf([user], { temperature: 0.5 }, OPUS).inferenceConfig).toBeUndefined();
     expect(bodyOf([user], { reasoning: { effort: 'none' }, temperature: 0.5 }).inferenceConfig).toEqual({
       temperature: 0.5,
     });
