@@ -49,7 +49,7 @@ const isEmptyAnswer = ({ stop, content, calls, layout }: EventOfKind<'ToolCallsO
   stop !== undefined && content === undefined && calls.length === 0 && layout === undefined;
 
 /** Sums, limited to the safe integers, because a provider may report any number. A count that neither states is absent. */
-export function addUsage(a: Usage, b: Usage): Usage {
+function addUsage(a: Usage, b: Usage): Usage {
   const sum = (x = 0, y = 0): number => Math.min(x + y, Number.MAX_SAFE_INTEGER);
   const either = (key: keyof Usage) =>
     a[key] === undefined && b[key] === undefined ? {} : { [key]: sum(a[key], b[key]) };

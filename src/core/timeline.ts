@@ -36,9 +36,17 @@ export interface TurnTimeline {
   /** When the model was asked; null for calls that a person approved with changed arguments. */
   readonly asked_ms: number | null;
   readonly observed_ms: number;
+  /** The compaction before it; absent without one. */
+  readonly compacted?: Compacted;
   /** When its results went to the model, or its run ended; null while it is open. */
   readonly over_ms: number | null;
   readonly calls: readonly CallTimeline[];
+}
+
+/** From when a compaction was owed to its answer. */
+interface Compacted {
+  readonly from_ms: number;
+  readonly to_ms: number;
 }
 
 /** Measures the turns of a stream while it is folded. It keeps the open turn only. */
@@ -52,6 +60,7 @@ export interface Timeline {
 export function newTimeline(): Timeline {
   let asked: number | null = null;
   let open: OpenTurn | null = null;
+  let compacted: Compacted | null = null;
   return {
     add(folded) {
       const { event, before, after } = folded;
@@ -60,9 +69,12 @@ export function newTimeline(): Timeline {
       if (over !== null) open = null;
       const made = callsMade(folded);
       if (made !== null) {
-        open = begin(made, folded, event.kind === 'ToolCallsObserved' ? asked : null);
+        const isTurn = event.kind === 'ToolCallsObserved';
+        open = begin(made, folded, isTurn ? asked : null);
+        if (isTurn && compacted !== null) [open, compacted] = [{ ...open, compacted }, null];
         if (after.active_tool_batch === null) [over, open] = [turnOf(open, at_ms), null];
       }
+      compacted = compactionAfter(compacted, folded);
       if (isAsked(after) && !(isAsked(before) && isSameTurn(before, after))) asked = at_ms;
       return over;
     },
@@ -86,6 +98,17 @@ interface OpenCall {
 
 const isAsked = ({ run }: SessionState): boolean =>
   (run?.phase === 'generating' || run?.phase === 'paused_generating') && !owesCompaction(run);
+
+const isCompacting = ({ run }: SessionState): boolean => run !== null && owesCompaction(run);
+
+/** The compaction of the turn that is asked next. One whose turn was given up is forgotten. */
+function compactionAfter(known: Compacted | null, { event, before, after }: FoldedEvent): Compacted | null {
+  if (isCompacting(after)) {
+    return isCompacting(before) && isSameTurn(before, after) ? known : { from_ms: event.at_ms, to_ms: event.at_ms };
+  }
+  if (!isSameTurn(before, after)) return null;
+  return known !== null && isCompacting(before) ? { ...known, to_ms: event.at_ms } : known;
+}
 
 const isSameTurn = ({ run: a }: SessionState, { run: b }: SessionState): boolean =>
   a?.run_id === b?.run_id && a?.turn === b?.turn;

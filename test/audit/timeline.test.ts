@@ -69,6 +69,21 @@ describe('a turn', () => {
     const asked = again.takes('TimeReached', { due_at_ms });
     expect(turnsOf(asked.answered('at last')).over).toMatchObject([{ asked_ms: 1_000, observed_ms: 4_000 }]);
   });
+
+  test('begins after its compaction, which is measured by itself; one that is given up is forgotten', () => {
+    const asked = session()
+      .runRequested({ context: { mark: 100 } })
+      .observed([call('r', 'read', { path: 'x' })])
+      .batchDone()
+      .generateFailed('context_length', 'too long');
+    const { over } = turnsOf(asked.steered('and y').compacted('so far').answered('done'));
+    const compacted = { from_ms: 5_000, to_ms: 7_000 };
+    expect(over.at(-1)).toMatchObject({ turn: 3, compacted, asked_ms: 7_000, observed_ms: 8_000 });
+    expect(over[0]).not.toHaveProperty('compacted');
+    const next = turnsOf(asked.cancelled().runRequested().answered('done')).over.at(-1);
+    expect(next).toMatchObject({ run_id: 'run-2' });
+    expect(next).not.toHaveProperty('compacted');
+  });
 });
 
 describe('a call', () => {

@@ -58,6 +58,14 @@ test('an open turn is drawn until now', () => {
   ]);
 });
 
+test('a turn is drawn from the beginning of its compaction', () => {
+  expect(drawn(turn([], { compacted: { from_ms: 500, to_ms: 1_000 }, over_ms: 1_500 }))).toEqual([
+    'turn 1 of run-1  1.00 s',
+    '  compaction                    │▒▒▒▒▒▒▒▒▒▒          │ 500 ms',
+    '  model                         │          ▒▒▒▒▒▒▒▒▒▒│ 500 ms',
+  ]);
+});
+
 test('a turn of no duration is drawn too', () => {
   expect(drawn(turn([], { asked_ms: 1_500, over_ms: 1_500 }))).toEqual([
     'turn 1 of run-1  0 ms',

@@ -20,21 +20,25 @@ const DRAWN: readonly CallSpan['what'][] = ['queue', 'person', 'run'];
 
 /** The lines of a turn. `now_ms` ends the bars of an open turn; `columns` is the width of the terminal. */
 export function timelineLines(turn: TurnTimeline, now_ms: number, columns: number): readonly string[] {
-  const { run_id, turn: number, asked_ms, observed_ms, over_ms, calls } = turn;
-  const from = asked_ms ?? observed_ms;
+  const { run_id, turn: number, asked_ms, observed_ms, over_ms, calls, compacted } = turn;
+  const from = compacted?.from_ms ?? asked_ms ?? observed_ms;
   const to = Math.max(over_ms ?? now_ms, observed_ms);
   const width = Math.min(BAR_WIDTH_MAX, Math.max(BAR_WIDTH_MIN, columns - LABEL_WIDTH - BESIDE_WIDTH));
   const scale: Scale = { from, perCell: Math.max(1, to - from) / width, width, to };
   const name = asked_ms === null ? `calls in place of turn ${number}` : `turn ${number}`;
   const open = over_ms === null ? pc.yellow(' so far') : '';
-  const model = { what: 'model', from_ms: from, to_ms: observed_ms } as const;
+  const model = { what: 'model', from_ms: asked_ms ?? observed_ms, to_ms: observed_ms } as const;
   return [
     `${pc.bold(pc.cyan(name))} ${pc.dim(`of ${run_id}`)}  ${formatDuration(to - from)}${open}${concurrency(turn, to)}`,
+    ...(compacted === undefined ? [] : [compactionLine(compacted, scale)]),
     ...(asked_ms === null ? [] : [row('model', bar([model], scale), formatDuration(observed_ms - asked_ms))]),
     ...calls.slice(0, CALLS_MAX).map((call) => callLine(call, scale)),
     ...(calls.length > CALLS_MAX ? [pc.dim(`  … and ${calls.length - CALLS_MAX} more calls; --json has all`)] : []),
   ];
 }
+
+const compactionLine = (span: NonNullable<TurnTimeline['compacted']>, scale: Scale): string =>
+  row('compaction', bar([{ what: 'model', ...span }], scale), formatDuration(span.to_ms - span.from_ms));
 
 /** The summed run time of the calls against the elapsed time. */
 function concurrency({ observed_ms, calls }: TurnTimeline, to: number): string {
