@@ -57,7 +57,7 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
   const { sessions, journal, blobs, closed, draining, pause } = ports;
 
-  const intake = newIntake(closed, ports.tellFault);
+  const intake = newIntake(closed, ports.tellFault, pause);
   const unlessDraining = refusingWhen(draining);
 
   async function* following(id: SessionId, from: number, signal?: AbortSignal): AsyncGenerator<CommitRecord> {
