@@ -2,10 +2,11 @@
 import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type StreamEvent, eventsIn } from '../../../schemas/record.ts';
-import type { EngineClient } from '../../client/client.ts';
+import { requireData } from '../data-dir.ts';
+import { findEngine } from '../engine-address.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
-import type { Output } from '../output.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { readSession } from '../stream-file.ts';
 import { untilStopped } from '../until-stopped.ts';
 
@@ -16,29 +17,39 @@ export interface EventsCommand {
   readonly from: number;
 }
 
-export function eventsCommand({ dataDir, id, follow, from }: EventsCommand, output: Output): Promise<number> {
-  return withEngine(dataDir, async (client) => {
-    if (follow) await followEvents(client, { id, from }, output);
-    else {
-      for await (const record of readSession(client, id, from)) {
-        if (record.kind !== 'commit') continue;
-        for (const recorded of eventsIn(record)) if (recorded.position >= from) printEvent(recorded, output);
-      }
+export async function eventsCommand({ dataDir, id, follow, from }: EventsCommand, output: Output): Promise<number> {
+  if (follow) return await followEvents(dataDir, { id, from }, output);
+  return await withEngine(dataDir, async (client) => {
+    for await (const record of readSession(client, id, from)) {
+      if (record.kind !== 'commit') continue;
+      for (const recorded of eventsIn(record)) if (recorded.position >= from) printEvent(recorded, output);
     }
     return 0;
   });
 }
 
+/** Follows until the command is stopped. Without a running engine nothing is appended that could be followed. */
 async function followEvents(
-  client: EngineClient,
+  dataDir: string,
   { id, from }: { readonly id: SessionId; readonly from: number },
   output: Output,
-): Promise<void> {
-  await must(client.session(id));
-  const stopped = new AbortController();
-  void untilStopped(false).then(() => stopped.abort());
-  const events = client.follow(id, { from, signal: stopped.signal });
-  for await (const record of events) printEvent(record, output);
+): Promise<number> {
+  await requireData(dataDir);
+  const engine = await findEngine(dataDir);
+  if (engine === null) {
+    const next = `To start one: refold serve --data-dir ${dataDir}. To read what is recorded, leave out --follow.`;
+    throw new CommandFailure('no_engine', `no engine answers for ${dataDir}, so there is nothing to follow. ${next}`);
+  }
+  try {
+    await must(engine.client.session(id));
+    const stopped = new AbortController();
+    void untilStopped(false).then(() => stopped.abort());
+    const events = engine.client.follow(id, { from, signal: stopped.signal });
+    for await (const record of events) printEvent(record, output);
+    return 0;
+  } finally {
+    await engine.client.close();
+  }
 }
 
 function printEvent({ position, event }: StreamEvent, output: Output): void {
