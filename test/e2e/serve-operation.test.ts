@@ -5,7 +5,7 @@ import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
-import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { brand } from '../../schemas/ids.ts';
 import { findEngine } from '../../src/cli/engine-address.ts';
 import { type EngineClient, connect, must } from '../../src/client/index.ts';
 import { CLI, freshDirectory, refoldProcess } from '../support/e2e/refold.ts';
