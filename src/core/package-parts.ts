@@ -1,11 +1,11 @@
 // Tool packages are large, and thousands of sessions share a few of them. The parts derived from a package are computed
 // once for each digest and shared, so that its specs and their digests are in memory once.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { findPackageFault, profilesOf, registryOf } from '../../reducers/registry.ts';
 import { canonicalText, digestJson, digestText } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
 import type { Digest } from '../../schemas/ids.ts';
-import { freezeJson, parseJson } from '../../schemas/json.ts';
+import { type Json, freezeJson, parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, PACKAGES_SHARED_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { ToolPackage, type ToolProfiles, type ToolRegistry } from '../../schemas/tool-set.ts';
@@ -74,10 +74,9 @@ export function* readPackageInSteps(text: string, digest: Digest): Steps<Either<
   const known = shared.get(digest);
   if (known?.text === text) return right(known.tool_package);
   if (digestText(text) !== digest) return left(otherPackage(digest));
-  const value = parseJson(text, BLOB_BYTES_MAX);
-  if (isLeft(value)) return value;
+  const parsed = parseJson(text, BLOB_BYTES_MAX);
   yield;
-  const decoded = decode(ToolPackage, value.right);
+  const decoded = chain((value: Json) => decode(ToolPackage, value))(parsed);
   if (isLeft(decoded)) return decoded;
   yield;
   return checkParts(yield* partsInSteps(decoded.right), digest);
