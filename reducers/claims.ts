@@ -5,8 +5,26 @@ import { CLAIM_TEXT_CHARS_MAX, CLAIMS_PER_CALL_MAX, PATH_CHARS_MAX, PATH_DEPTH_M
 import type { Claim } from '../schemas/tool-call.ts';
 import type { ClaimRule, ToolSpec } from '../schemas/tool-spec.ts';
 
+type Hint = ToolSpec['parallelism_hint'];
+
+/** Claims that were computed before the fold needs them, by the arguments they are of. */
+const ahead = new WeakMap<JsonObject, { readonly hint: Hint; readonly claims: readonly Claim[] }>();
+
+/**
+ * Computes the claims of large arguments before the fold does, which plans a whole batch in one turn of the event loop. The
+ * arguments must not change any more.
+ */
+export function computeClaimsAhead(hint: Hint, args: JsonObject): void {
+  ahead.set(args, { hint, claims: computeClaims(hint, args) });
+}
+
 /** The claims of a call with these arguments, sorted, without repeats; null arguments claim whole spaces. */
-export function claimsOf(hint: ToolSpec['parallelism_hint'], args: JsonObject | null): readonly Claim[] {
+export function claimsOf(hint: Hint, args: JsonObject | null): readonly Claim[] {
+  const known = args === null ? undefined : ahead.get(args);
+  return known?.hint === hint ? known.claims : computeClaims(hint, args);
+}
+
+function computeClaims(hint: Hint, args: JsonObject | null): readonly Claim[] {
   if (hint.claims === undefined) {
     return hint.resource_key === undefined ? [] : [{ access: 'write', key: hint.resource_key }];
   }
@@ -49,8 +67,22 @@ function belowSpace(space: string, path: string): string | null {
   return below === '' ? space : `${space}/${below.toLowerCase()}`;
 }
 
-// A text claim is always one segment.
-const encodeSegment = (value: string): string => value.replaceAll('%', '%25').replaceAll('/', '%2F');
+// A text claim is always one segment. A loop takes a third of the time of `replaceAll` when many characters are replaced.
+function encodeSegment(value: string): string {
+  if (!NEEDS_ENCODING.test(value)) return value;
+  const units: number[] = [];
+  for (let index = 0; index < value.length; index += 1) {
+    const unit = value.charCodeAt(index);
+    if (unit === PERCENT) units.push(PERCENT, 0x32, 0x35);
+    else if (unit === SLASH) units.push(PERCENT, 0x32, 0x46);
+    else units.push(unit);
+  }
+  return String.fromCharCode(...units);
+}
+
+const NEEDS_ENCODING = /[%/]/;
+const PERCENT = 0x25;
+const SLASH = 0x2f;
 
 /**
  * A workspace path without `.`, `..` and empty segments; null when it is absolute, leaves the workspace or has characters
@@ -87,14 +119,24 @@ function hasOddCharacter(path: string): boolean {
   return false;
 }
 
-// A path may have any character but a line feed, U+2028 among them.
-const PATCH_HEADER = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/s;
+const MARK = '*** ';
+const HEADERS = ['Add File: ', 'Update File: ', 'Delete File: ', 'Move to: '].map((name) => `${MARK}${name}`);
 
-/** All paths that a v4a patch names; null when it names none. */
+/** All paths that a v4a patch names; null when it names none. A path may have any character but a line feed. */
 function patchPaths(patch: string): readonly string[] | null {
-  const paths = patch.split('\n').flatMap((line) => {
-    const path = PATCH_HEADER.exec(line.trimEnd())?.[1];
-    return path === undefined ? [] : [path.trim()];
-  });
+  const paths: string[] = [];
+  for (let at = patch.startsWith(MARK) ? 0 : nextMark(patch, 0); at !== -1; at = nextMark(patch, at)) {
+    const header = HEADERS.find((begin) => patch.startsWith(begin, at));
+    if (header === undefined) continue;
+    const end = patch.indexOf('\n', at);
+    const path = patch.slice(at + header.length, end === -1 ? patch.length : end).trim();
+    if (path !== '') paths.push(path);
+  }
   return paths.length === 0 ? null : paths;
+}
+
+/** Where the next line with a mark begins; -1 without one. */
+function nextMark(patch: string, from: number): number {
+  const found = patch.indexOf(`\n${MARK}`, from);
+  return found === -1 ? -1 : found + 1;
 }

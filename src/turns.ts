@@ -1,6 +1,7 @@
 // Shares the event loop: long work asks between its parts whether its turn has lasted too long, and then waits for the next
 // one, so that other requests are read and answered in between.
 import { TURN_MS_MAX } from '../schemas/limits.ts';
+import type { Steps } from './core/steps.ts';
 
 /** Null when the work may go on in this turn of the event loop, else a promise of a later one. */
 export type Pause = () => Promise<void> | null;
@@ -29,3 +30,12 @@ function newPause(now: () => number): Pause {
 }
 
 export const pause: Pause = newPause(() => performance.now());
+
+/** The result of all steps; between two of them, other work goes on when this turn has lasted too long. */
+export async function inTurns<T>(steps: Steps<T>, rest: Pause): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await rest();
+  }
+}

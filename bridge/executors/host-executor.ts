@@ -5,6 +5,7 @@ import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import type { FileChange, KeptBytes, Withheld } from '../../schemas/undo.ts';
 import type { Host } from '../host/open-host.ts';
 import type { ChangedFile, HostOutcome } from '../host/outcome.ts';
+import { reasonOf } from '../../src/files/file-failure.ts';
 import { WHOLE_NOTE_BYTES } from '../engine-link/text-content.ts';
 import { type CallReport, failedReport } from './call-report.ts';
 import type { CallContext, Executor } from './executors.ts';
@@ -25,27 +26,45 @@ export function hostExecutor(
       // Leaves room for the line that names the whole output when the text is cut.
       const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
       const outcome = await host.run(tool_id, args, { sessionId: session_id, signal, timeoutMs, outputBytesMax });
-      const whole = outcome.spill === undefined ? undefined : await keepSpill(outcome.spill.path, context);
+      const kept: KeptSpill =
+        outcome.spill === undefined ? unkeptOf(outcome) : await keepSpill(outcome.spill.path, context);
       const changes = await keepChanges(outcome.changes ?? [], context);
-      return reportOf(outcome, {
-        ...(whole === undefined ? {} : { whole }),
+      return reportOf(withNote(outcome, kept.unkept), {
+        ...(kept.whole === undefined ? {} : { whole: kept.whole }),
         ...(changes.length === 0 ? {} : { changes, ...named }),
       });
     },
   };
 }
 
-async function keepSpill(path: string, context: CallContext): Promise<CallReport['whole']> {
+interface KeptSpill {
+  readonly whole?: NonNullable<CallReport['whole']>;
+  /** Why the whole output is not kept. */
+  readonly unkept?: string;
+}
+
+const unkeptOf = ({ unkept }: HostOutcome): KeptSpill => (unkept === undefined ? {} : { unkept });
+
+async function keepSpill(path: string, context: CallContext): Promise<KeptSpill> {
   try {
     const bytes = (await readFile(path)).subarray(0, BLOB_BYTES_MAX);
-    return { ref: await context.putBlob(bytes), bytes: bytes.length };
-  } catch {
+    return { whole: { ref: await context.putBlob(bytes), bytes: bytes.length } };
+  } catch (error) {
     // The call has ended, and the text has head and tail: a file that cannot be read must not fail the call.
-    return undefined;
+    return { unkept: reasonOf(error) };
   } finally {
     await rm(path, { force: true });
   }
 }
+
+/** Whoever reads the head and tail of an output would look for the whole of it. */
+const withNote = (outcome: HostOutcome, unkept: string | undefined): HostOutcome =>
+  unkept === undefined
+    ? outcome
+    : { ...outcome, text: `${outcome.text}\n[the whole output was not kept: ${unkept.slice(0, REASON_CHARS_MAX)}]` };
+
+/** With it, the note is shorter than WHOLE_NOTE_BYTES. */
+const REASON_CHARS_MAX = 64;
 
 /** Stores the bytes before the change as blobs, so that they are durable before the bridge reports the call's end. */
 async function keepChanges(changes: readonly ChangedFile[], { putBlob }: CallContext): Promise<readonly FileChange[]> {

@@ -23,6 +23,8 @@ export interface HostOutcome {
   readonly data?: JsonObject;
   /** A file with the whole output, when `text` holds only its head and tail. The caller uploads it and deletes it. */
   readonly spill?: { readonly path: string; readonly bytes: number };
+  /** Why there is no such file, when there should be one. */
+  readonly unkept?: string;
   /** Facts about the host session that the call established. */
   readonly hostSession?: HostSessionFacts;
   /** The files the call changed, with their bytes before it. */

@@ -60,9 +60,9 @@ export interface InProcessPorts {
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, journal, blobs, closed, draining } = ports;
+  const { sessions, journal, blobs, closed, draining, pause } = ports;
 
-  const intake = newIntake(closed, ports.tellFault);
+  const intake = newIntake(closed, ports.tellFault, pause);
   const unlessDraining = refusingWhen(draining);
 
   return {

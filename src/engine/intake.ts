@@ -5,6 +5,7 @@ import { type Codec, decode } from '../../schemas/codec.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { unsharedBytes } from '../client/wire-text.ts';
 import { type RequestCopy, copyRequest } from './copy-request.ts';
+import type { Pause } from '../turns.ts';
 import { type TellFault, tellError, writeFault } from './faults.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -22,7 +23,7 @@ export interface Intake {
   ): TaskEither<Rejection, B>;
 }
 
-export function newIntake(closed: AbortSignal, tellFault: TellFault): Intake {
+export function newIntake(closed: AbortSignal, tellFault: TellFault, pause: Pause): Intake {
   const whileOpen =
     <B>(work: () => Answer<B>): TaskEither<Rejection, B> =>
     async () => {
@@ -48,7 +49,11 @@ export function newIntake(closed: AbortSignal, tellFault: TellFault): Intake {
         const copied = copyOf(request);
         if (isLeft(copied)) return copied;
         const { value, bytes } = copied.right;
+        const before = pause();
+        if (before !== null) await before;
         const decoded = decode(codec, value);
+        const after = pause();
+        if (after !== null) await after;
         return isLeft(decoded) ? left(nameUnknownKind(decoded.left)) : await work(decoded.right, bytes);
       }),
   };

@@ -37,6 +37,7 @@ import type { Door } from './door.ts';
 import { streamEvents } from './event-stream.ts';
 import { streamBackup } from './backup-stream.ts';
 import { type Guarded, guard, unauthorized } from './guard.ts';
+import { incomingOf } from './headers.ts';
 import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
 import { grantText, receiptText } from './receipt-text.ts';
@@ -83,6 +84,11 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
     ...HANDLERS,
     followCommits: newFollowing(),
     lease: newLeasing(),
+    backup: (context, client) =>
+      streamBackup(client.backup(), context.get('holder'), undefined, (error) => {
+        onError?.(error);
+        incomingOf(context)?.socket.destroy();
+      }),
     metrics: async () =>
       operations === undefined
         ? problemResponse(reject('not_found', '', 'this server was started without figures'))
@@ -99,7 +105,7 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
   return app;
 }
 
-const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | 'metrics'>, Handler>> = {
+const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | 'backup' | 'metrics'>, Handler>> = {
   info: async (_context, client) => answer(await client.info()()),
   sessions: async (context, client) => {
     const request = listRequest(context);
@@ -146,7 +152,6 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   },
-  backup: (context, client) => streamBackup(client.backup(), context.get('holder')),
   getBlob: async (context, client) => {
     const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
     if (isLeft(blob)) return problemResponse(blob.left);

@@ -19,11 +19,15 @@ const PLATFORM: Timers = {
   },
 };
 
-/** An error ends the connection before the last part, which is how the reader sees it. */
+/**
+ * An error ends the connection before the last part, which is how the reader sees it. `breakOff` ends it, and learns why;
+ * without it, as in a test without a connection, the body fails.
+ */
 export async function streamBackup(
   backup: AsyncIterable<BackupPart>,
   holder: Pick<TokenHolder, 'isCurrent'>,
   clock: Timers = PLATFORM,
+  breakOff?: (error: unknown) => void,
 ): Promise<Response> {
   const parts = backup[Symbol.asyncIterator]();
   let first: IteratorResult<BackupPart> | null;
@@ -43,11 +47,17 @@ export async function streamBackup(
     {
       async pull(controller) {
         cancelLimit();
-        const next = first ?? (await parts.next());
+        const fail = (error: unknown): void => {
+          if (breakOff === undefined) controller.error(error);
+          else breakOff(error);
+          void end();
+        };
+        const next = first ?? (await parts.next().catch(fail));
         first = null;
+        if (next === undefined) return;
         if (!holder.isCurrent()) {
-          await end();
-          throw new FollowRefused(unauthorized());
+          fail(new FollowRefused(unauthorized()));
+          return;
         }
         if (next.done === true) {
           controller.close();
@@ -55,10 +65,7 @@ export async function streamBackup(
         }
         controller.enqueue(utf8.encode(`${JSON.stringify(next.value)}\n`));
         // Parts that wait for their reader hold the journal as it was when the backup began.
-        cancelLimit = clock.after(BACKUP_UNREAD_MS_MAX, () => {
-          controller.error(new FollowRefused(unread()));
-          void end();
-        });
+        cancelLimit = clock.after(BACKUP_UNREAD_MS_MAX, () => fail(new FollowRefused(unread())));
       },
       cancel: end,
     },

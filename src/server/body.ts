@@ -19,35 +19,47 @@ export async function readBytes(context: Context, bytesMax: number): Answer<Uint
   const source = incoming ?? context.req.raw.body;
   if (source === null) return right(new Uint8Array());
   try {
-    const bytes = incoming === undefined ? await iterate(source, bytesMax) : await listen(incoming, bytesMax);
-    return bytes === null ? tooLarge : right(bytes);
+    const blocks = incoming === undefined ? await iterate(source, bytesMax) : await listen(incoming, bytesMax);
+    return blocks === null ? tooLarge : right(await joined(blocks));
   } catch {
     return left(reject('malformed_json', '', 'the connection ended in the middle of the body; send the request again'));
   }
 }
 
-/** All bytes, or null when there are more than `bytesMax`. Most bodies are one chunk. */
-function listen(incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
+/** All bytes in blocks, or null when there are more than `bytesMax`. Most bodies are one chunk. */
+function listen(incoming: IncomingMessage, bytesMax: number): Promise<readonly Uint8Array[] | null> {
   return new Promise((resolve, fail) => {
-    let body: Uint8Array = NO_BYTES;
+    const full: Uint8Array[] = [];
+    let block: Uint8Array = NO_BYTES;
+    let used = 0;
     let size = 0;
     const collect = (chunk: Uint8Array): void => {
-      const before = size;
       size += chunk.length;
       if (size > bytesMax) {
         incoming.off('data', collect).pause();
         resolve(null);
         return;
       }
-      if (before === 0) body = chunk;
-      else {
-        // Joined as they come: joining the chunks of a large blob at its end would take long.
-        if (size > body.length) body = grown(body, before, size);
-        body.set(chunk, before);
+      if (size === chunk.length) {
+        block = chunk;
+        used = chunk.length;
+        return;
+      }
+      // Copied as they come: a small chunk keeps all of the buffer in which it was read.
+      for (let at = 0; at < chunk.length;) {
+        if (used === block.length) {
+          if (used > 0) full.push(block);
+          block = Buffer.allocUnsafeSlow(Math.min(2 * Math.max(used, chunk.length - at), BLOCK_BYTES_MAX));
+          used = 0;
+        }
+        const part = chunk.subarray(at, at + block.length - used);
+        block.set(part, used);
+        used += part.length;
+        at += part.length;
       }
     };
     incoming.on('data', collect);
-    incoming.once('end', () => resolve(body.subarray(0, size)));
+    incoming.once('end', () => resolve(used === 0 ? full : [...full, block.subarray(0, used)]));
     incoming.once('error', fail);
     incoming.once('close', () => fail(new Error('closed')));
   });
@@ -55,14 +67,25 @@ function listen(incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array
 
 const NO_BYTES = new Uint8Array();
 
-/** The first `used` bytes, with room for `size` and more. */
-function grown(bytes: Uint8Array, used: number, size: number): Uint8Array {
-  const larger = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, size));
-  larger.set(bytes.subarray(0, used));
-  return larger;
+/** Blocks grow up to this size: to copy a larger one at once would hold the event loop. */
+const BLOCK_BYTES_MAX = 4_194_304;
+
+/** The blocks as one, joined in as many turns as that takes. */
+async function joined(blocks: readonly Uint8Array[]): Promise<Uint8Array> {
+  const [first = NO_BYTES] = blocks;
+  if (blocks.length < 2) return first;
+  const whole = Buffer.allocUnsafeSlow(blocks.reduce((bytes, { length }) => bytes + length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    const rest = pause();
+    if (rest !== null) await rest;
+    whole.set(block, at);
+    at += block.length;
+  }
+  return whole;
 }
 
-async function iterate(source: AsyncIterable<unknown>, bytesMax: number): Promise<Uint8Array | null> {
+async function iterate(source: AsyncIterable<unknown>, bytesMax: number): Promise<readonly Uint8Array[] | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of source) {
@@ -70,7 +93,7 @@ async function iterate(source: AsyncIterable<unknown>, bytesMax: number): Promis
     if (size > bytesMax) return null;
     chunks.push(chunk as Uint8Array);
   }
-  return Buffer.concat(chunks);
+  return chunks;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

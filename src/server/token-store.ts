@@ -29,7 +29,8 @@ export async function createToken(dataDir: string, name: string, access: Omit<Ac
   await ensureTokens(dataDir);
   const names = await namesIn(dataDir);
   if (names.length >= TOKENS_MAX) throw new Error(`there are ${names.length} tokens, and no more are kept; revoke one`);
-  await writeToken(dataDir, name, access).catch(() => {
+  await writeToken(dataDir, name, access).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
     throw new Error(`there is a token ${name} already; rotate or revoke it: refold token rotate ${name}`);
   });
   return tokenFile(dataDir, name);
@@ -40,7 +41,10 @@ export async function rotateToken(dataDir: string, name: string): Promise<string
   const path = tokenFile(dataDir, name);
   const [, ...rest] = (await readFile(requireName(name, path), 'utf8').catch(missing(name))).split('\n');
   const temporary = await writeTemporary(dataDir, rest.join('\n'));
-  await rename(temporary, path);
+  await rename(temporary, path).catch(async (error: unknown) => {
+    await rm(temporary, { force: true });
+    throw error;
+  });
   return path;
 }
 
@@ -109,6 +113,9 @@ async function writeTemporary(dataDir: string, rest: string): Promise<string> {
   try {
     await file.writeFile(`${randomBytes(32).toString('hex')}\n${rest}`);
     await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
   } finally {
     await file.close();
   }

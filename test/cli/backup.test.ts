@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import { brand } from '../../schemas/ids.ts';
-import { backupCommand } from '../../src/cli/commands/backup.ts';
+import { backupCommand, writeEpochs } from '../../src/cli/commands/backup.ts';
 import { restoreCommand } from '../../src/cli/commands/restore.ts';
 import { publishAddress } from '../../src/cli/engine-address.ts';
 import { newOutput } from '../../src/cli/output.ts';
@@ -17,6 +17,7 @@ import { serve } from '../../src/server/serve.ts';
 import { openTokens } from '../../src/server/tokens.ts';
 import { Talk } from '../support/engine/world.ts';
 import { outcome } from '../support/journal/outcomes.ts';
+import { fillDisk, freeDisk, mountSmallDisk } from '../support/journal/small-disk.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 const RUN = { kind: 'RunRequested', input: { text: 'go' } } as const;
@@ -163,6 +164,54 @@ describe('a backup', () => {
           : restoreCommand({ backup: data, dataDir: target }, quiet());
       await expect(asked).rejects.toThrow('is not empty');
       expect(await readdir(target)).toEqual(['precious']);
+    });
+  });
+
+  test.each(['backup', 'restore'] as const)(
+    '%s on a full disk says so, and is made once there is space',
+    async (what) => {
+      const disk = await mountSmallDisk('2m');
+      if ('reason' in disk) return;
+      await inTemporaryDirectory(async (directory) => {
+        const [data, target] = [join(directory, 'data'), join(disk.directory, 'target')];
+        await (await must(openEngine({ dataDir: data }))).close();
+        const make = (): Promise<number> =>
+          what === 'backup'
+            ? backupCommand({ dataDir: data, target }, quiet())
+            : restoreCommand({ backup: data, dataDir: target }, quiet());
+        await fillDisk(disk.directory);
+        await expect(make()).rejects.toMatchObject({
+          code: 'storage_full',
+          message: expect.stringMatching(/target was not made; free some space/),
+        });
+        await freeDisk(disk.directory);
+        expect(await make()).toBe(0);
+        expect((await readdir(disk.directory)).sort()).toEqual(['target']);
+      }).finally(disk.unmount);
+    },
+  );
+
+  test.each(['backup', 'restore'] as const)('%s refuses a target inside its original', async (what) => {
+    await inTemporaryDirectory(async (directory) => {
+      const data = join(directory, 'data');
+      await (await must(openEngine({ dataDir: data }))).close();
+      for (const target of [join(data, 'journal', 'copy'), join(data, 'copy')]) {
+        const asked =
+          what === 'backup'
+            ? backupCommand({ dataDir: data, target }, quiet())
+            : restoreCommand({ backup: data, dataDir: target }, quiet());
+        await expect(asked).rejects.toThrow('name a place outside it');
+      }
+      expect(await readdir(data)).not.toContain('copy.partial');
+    });
+  });
+
+  test('is not made with epochs that may be granted again, when those of the original cannot be read', async () => {
+    await inTemporaryDirectory(async (directory) => {
+      const [from, to] = [join(directory, 'from'), join(directory, 'to')];
+      await mkdir(join(from, 'epochs'), { recursive: true });
+      await mkdir(to);
+      await expect(writeEpochs(from, to)).rejects.toThrow('EISDIR');
     });
   });
 });

@@ -1,6 +1,6 @@
 // An engine that was killed on a full disk opens for reading, and continues without a restart once there is space.
 import { randomBytes } from 'node:crypto';
-import { cp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { must } from '../../src/client/must.ts';
@@ -8,27 +8,11 @@ import { stateBytes } from '../../src/core/index.ts';
 import { openEngine } from '../../src/engine/engine.ts';
 import { SESSION, Talk } from '../support/engine/world.ts';
 import { outcome } from '../support/journal/outcomes.ts';
-import { mountSmallDisk } from '../support/journal/small-disk.ts';
+import { fillDisk, freeDisk, mountSmallDisk } from '../support/journal/small-disk.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 const RUN = { kind: 'RunRequested', input: { text: 'go' } } as const;
 const PAUSE = { kind: 'RunPaused', run_id: 'run-1' } as const;
-
-async function fillDisk(directory: string): Promise<void> {
-  for (let size = 1_048_576; size >= 512; size /= 2) {
-    for (let n = 0; ; n += 1) {
-      const written = await writeFile(join(directory, `fill-${size}-${n}`), randomBytes(size)).then(
-        () => true,
-        () => false,
-      );
-      if (!written) break;
-    }
-  }
-}
-
-async function freeDisk(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) if (name.startsWith('fill-')) await rm(join(directory, name));
-}
 
 describe('a data directory on a full disk, after its engine was killed', () => {
   test('opens for reading, refuses every write as storage_full, and takes writes once there is space', async (context) => {

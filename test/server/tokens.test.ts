@@ -12,6 +12,7 @@ import { createToken, ensureTokens, listTokens, revokeToken, rotateToken } from 
 import { openTokens } from '../../src/server/tokens.ts';
 import { SESSION, ingress, newWorld, packageOf } from '../support/engine/world.ts';
 import { PERSON, tool } from '../support/tools.ts';
+import { fillDisk, mountSmallDisk } from '../support/journal/small-disk.ts';
 import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts';
 
 const read = (directory: string, name: string): Promise<string> => readToken(tokenFile(directory, name));
@@ -31,6 +32,24 @@ describe('the token files', () => {
         expect(await read(directory, scope)).toBe(token);
       }
     });
+  });
+
+  test('on a full disk are not created, and nothing stays of them; that the disk is full is what is said', async (context) => {
+    const disk = await mountSmallDisk('1m');
+    if ('reason' in disk) {
+      context.skip(disk.reason);
+      return;
+    }
+    try {
+      await ensureTokens(disk.directory);
+      await fillDisk(disk.directory);
+      await expect(createToken(disk.directory, 'app', { scope: 'viewer' })).rejects.toThrow('ENOSPC');
+      await expect(rotateToken(disk.directory, 'viewer')).rejects.toThrow('ENOSPC');
+      expect((await readdir(tokenDirectory(disk.directory))).sort()).toEqual(['bridge', 'operator', 'viewer']);
+      expect(await read(disk.directory, 'viewer')).toMatch(/^[0-9a-f]{64}$/);
+    } finally {
+      await disk.unmount();
+    }
   });
 
   test('are the same for all processes that start at the same time', async () => {

@@ -9,11 +9,12 @@ import type { EngineClient } from '../../client/client.ts';
 import { FollowRefused } from '../../client/follow-refused.ts';
 import { must } from '../../client/must.ts';
 import { RejectedError } from '../../client/rejected-error.ts';
+import { codeOf } from '../../files/file-failure.ts';
 import { newLevelCopy } from '../../journal/level/level-copy.ts';
 import { verifyCopy } from '../audit/verify-copy.ts';
 import { journalOf, requireData } from '../data-dir.ts';
 import type { Output } from '../output.ts';
-import { beginDirectory } from '../unfinished-directory.ts';
+import { beginDirectory, refuseInside, tellFull } from '../unfinished-directory.ts';
 import { withEngine } from '../with-engine.ts';
 
 export interface BackupCommand {
@@ -23,6 +24,11 @@ export interface BackupCommand {
 
 export async function backupCommand({ dataDir, target }: BackupCommand, output: Output): Promise<number> {
   await requireData(dataDir);
+  await refuseInside(dataDir, target);
+  return await tellFull(target, () => makeBackup({ dataDir, target }, output));
+}
+
+async function makeBackup({ dataDir, target }: BackupCommand, output: Output): Promise<number> {
   const unfinished = await beginDirectory(target);
   const { directory } = unfinished;
   const counts = await withEngine(dataDir, (client) => copyAll(client, directory, output));
@@ -85,7 +91,11 @@ const decoded = (base64: string): Uint8Array => Buffer.from(base64, 'base64');
  * continue at the present time in milliseconds, which no engine reaches by counting.
  */
 export async function writeEpochs(from: string, to: string): Promise<void> {
-  const text = await readFile(join(from, 'epochs'), 'utf8').catch(() => '');
+  const text = await readFile(join(from, 'epochs'), 'utf8').catch((error: unknown) => {
+    // A directory whose engine has granted nothing has none. One that cannot be read may name a later epoch than the clock.
+    if (codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
   const next = Math.max(Number(/^\d{1,16}/.exec(text)?.[0] ?? 1), Date.now());
   await writeFile(join(to, 'epochs'), `${next}\n`, { mode: 0o600, flush: true });
 }

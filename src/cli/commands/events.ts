@@ -3,10 +3,11 @@ import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type StreamEvent, eventsIn } from '../../../schemas/record.ts';
 import type { DeltaFrame } from '../../../schemas/wire.ts';
-import type { EngineClient } from '../../client/client.ts';
+import { requireData } from '../data-dir.ts';
+import { findEngine } from '../engine-address.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
-import type { Output } from '../output.ts';
+import { CommandFailure, type Output } from '../output.ts';
 import { readSession } from '../stream-file.ts';
 import { untilStopped } from '../until-stopped.ts';
 
@@ -19,39 +20,46 @@ export interface EventsCommand {
   readonly from: number;
 }
 
-export function eventsCommand({ dataDir, id, follow, deltas, from }: EventsCommand, output: Output): Promise<number> {
-  return withEngine(dataDir, async (client) => {
-    if (follow) await followEvents(client, { id, from, deltas }, output);
-    else {
-      for await (const record of readSession(client, id, from)) {
-        if (record.kind !== 'commit') continue;
-        for (const recorded of eventsIn(record)) if (recorded.position >= from) printEvent(recorded, output);
-      }
+export async function eventsCommand(
+  { dataDir, id, follow, deltas, from }: EventsCommand,
+  output: Output,
+): Promise<number> {
+  if (follow) return await followEvents(dataDir, { id, from, deltas }, output);
+  return await withEngine(dataDir, async (client) => {
+    for await (const record of readSession(client, id, from)) {
+      if (record.kind !== 'commit') continue;
+      for (const recorded of eventsIn(record)) if (recorded.position >= from) printEvent(recorded, output);
     }
     return 0;
   });
 }
 
+/** Follows until the command is stopped. Without a running engine nothing is appended that could be followed. */
 async function followEvents(
-  client: EngineClient,
+  dataDir: string,
   { id, from, deltas }: Pick<EventsCommand, 'id' | 'from' | 'deltas'>,
   output: Output,
-): Promise<void> {
-  await must(client.session(id));
-  const stopped = new AbortController();
-  void untilStopped(false).then(() => stopped.abort());
-  const options = { from, signal: stopped.signal };
-  for await (const item of deltas ? client.followLive(id, options) : client.followCommits(id, options)) {
-    if (item.kind === 'delta') printDelta(item, output);
-    else for (const recorded of eventsIn(item)) if (recorded.position >= from) printEvent(recorded, output);
+): Promise<number> {
+  await requireData(dataDir);
+  const engine = await findEngine(dataDir);
+  if (engine === null) {
+    const next = `To start one: refold serve --data-dir ${dataDir}. To read what is recorded, leave out --follow.`;
+    throw new CommandFailure('no_engine', `no engine answers for ${dataDir}, so there is nothing to follow. ${next}`);
   }
-}
-
-function printDelta(frame: DeltaFrame, output: Output): void {
-  output.object({ delta: frame });
-  const turn = `      ~  ${frame.run_id} turn ${frame.turn}`;
-  if (frame.retract === true) output.line(pc.dim(`${turn} begins again: its attempt failed`));
-  for (const { kind, text } of frame.parts) output.line(pc.dim(`${turn} ${kind}: ${text}`));
+  try {
+    await must(engine.client.session(id));
+    const stopped = new AbortController();
+    void untilStopped(false).then(() => stopped.abort());
+    const { client } = engine;
+    const options = { from, signal: stopped.signal };
+    for await (const item of deltas ? client.followLive(id, options) : client.followCommits(id, options)) {
+      if (item.kind === 'delta') printDelta(item, output);
+      else for (const recorded of eventsIn(item)) if (recorded.position >= from) printEvent(recorded, output);
+    }
+    return 0;
+  } finally {
+    await engine.client.close();
+  }
 }
 
 function printEvent({ position, event }: StreamEvent, output: Output): void {
@@ -61,4 +69,11 @@ function printEvent({ position, event }: StreamEvent, output: Output): void {
   output.line(
     `${String(position).padStart(5)}  ${new Date(at_ms).toISOString()}  ${pc.bold(kind)}  ${pc.dim(body.length > 160 ? `${body.slice(0, 159).toWellFormed()}…` : body)}`,
   );
+}
+
+function printDelta(frame: DeltaFrame, output: Output): void {
+  output.object({ delta: frame });
+  const turn = `      ~  ${frame.run_id} turn ${frame.turn}`;
+  if (frame.retract === true) output.line(pc.dim(`${turn} begins again: its attempt failed`));
+  for (const { kind, text } of frame.parts) output.line(pc.dim(`${turn} ${kind}: ${text}`));
 }

@@ -8,7 +8,7 @@ import { must } from '../../client/must.ts';
 import { verifyCopy } from '../audit/verify-copy.ts';
 import { journalOf, requireData } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { beginDirectory, isUnfinished } from '../unfinished-directory.ts';
+import { beginDirectory, isUnfinished, refuseInside, tellFull } from '../unfinished-directory.ts';
 import { writeEpochs } from './backup.ts';
 
 export interface RestoreCommand {
@@ -23,6 +23,11 @@ export async function restoreCommand({ backup, dataDir }: RestoreCommand, output
   await requireData(backup);
   // Files that an engine writes to cannot be copied as they are: that is what `refold backup` is for.
   await must(catchRefusal(() => refuseWhenOpen(journalOf(backup))));
+  await refuseInside(backup, dataDir);
+  return await tellFull(dataDir, () => makeRestored({ backup, dataDir }, output));
+}
+
+async function makeRestored({ backup, dataDir }: RestoreCommand, output: Output): Promise<number> {
   const unfinished = await beginDirectory(dataDir);
   const { directory } = unfinished;
   let files = 0;

@@ -2,13 +2,14 @@
 import pc from 'picocolors';
 import { openEngine } from '../../engine/engine.ts';
 import { type EngineFault, tellError } from '../../engine/faults.ts';
-import { codeOf, reasonOf, storageCode, whatFailed } from '../../files/file-failure.ts';
+import { codeOf, reasonOf, storageCode } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { tokenDirectory } from '../../client/token-file.ts';
 import { openTokens } from '../../server/tokens.ts';
 import { makeDataDir } from '../data-dir.ts';
-import { namingHolder, publishAddress, withdrawAddress } from '../engine-address.ts';
+import { namingHolder } from '../engine-address.ts';
+import { keepPublished } from '../published-address.ts';
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
@@ -42,9 +43,11 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.object({ event: 'notice', message });
   };
   const tokens = await openTokens(dataDir).catch((error: unknown) => {
+    const code = storageCode(String(codeOf(error)));
+    const next = code === 'storage_full' ? '. Free some space, then start it again.' : '';
     throw new CommandFailure(
-      'storage_failed',
-      `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}`,
+      code,
+      `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}${next}`,
     );
   });
   const bounds = {
@@ -71,16 +74,11 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     await serving.close();
     throw error;
   });
-  await publishAddress(dataDir, { url: serving.url, pid: process.pid }).catch(async (error: unknown) => {
-    const failed = `cannot publish the engine’s address: ${whatFailed(error)}`;
-    // A full disk can be read: the address is on this process's output.
-    if (storageCode(String(codeOf(error))) === 'storage_full') {
-      notify(failed);
-      return;
-    }
+  const address = { url: serving.url, pid: process.pid };
+  const published = await keepPublished(dataDir, address, notify).catch(async (error: unknown) => {
     await serving.close();
     await engine.close();
-    throw new CommandFailure('storage_failed', failed);
+    throw error;
   });
   const stop = stopRequest(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
@@ -91,9 +89,9 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.object({ event: 'fault', message });
   }
   await stop.asked;
-  await withdrawAddress(dataDir, process.pid);
-  // Reports still arrive meanwhile. Closing the engine ends the followers after the last event; their cursors stay valid.
+  // Reports still arrive meanwhile, and what people ask: `refold interrupt` must find the engine until it closes. Closing the engine ends the followers after the last event; their cursors stay valid.
   await engine.drain(command.drainMs ?? ENGINE_DRAIN_MS, stop.hurry);
+  await published.withdraw();
   await engine.close();
   await serving.close();
   return 0;

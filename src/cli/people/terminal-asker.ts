@@ -13,13 +13,15 @@ import { storeContent } from '../store-content.ts';
 import { allowing, denying, fulfilling } from './answers.ts';
 import { storedArguments } from '../stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
-import { mustBe } from '../../client/must.ts';
+import { reasonOf } from '../../files/file-failure.ts';
 
 export interface TerminalOptions {
   readonly client: EngineClient;
   readonly by: string;
   readonly readFile: (path: string) => string | null;
   readonly print: (line: string) => void;
+  /** Where the person is; the terminal of this process when absent. */
+  readonly terminal?: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
 }
 
 export interface Asker {
@@ -28,8 +30,8 @@ export interface Asker {
   close(): void;
 }
 
-export function newTerminalAsker({ client, by, readFile, print }: TerminalOptions): Asker {
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
+export function newTerminalAsker({ client, by, readFile, print, terminal }: TerminalOptions): Asker {
+  const lines = createInterface(terminal ?? { input: process.stdin, output: process.stdout });
   // readline intercepts Ctrl-C, so it is passed on to the process.
   lines.on('SIGINT', () => process.emit('SIGINT'));
   let state: SessionState | null = null;
@@ -48,7 +50,10 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
       ? askConsent(action, showAll, withdrawn)
       : askWork(action, withdrawn));
     const submitted = await client.submit(action.session_id, { events: [event] })();
-    if (isLeft(submitted)) print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
+    if (!isLeft(submitted)) return;
+    print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
+    // When the call does not wait any more, the next state withdraws the prompt.
+    await ask(action, withdrawn);
   }
 
   async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
@@ -67,7 +72,10 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
 
   async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
     const typed = await lines.question('  your answer (the model reads it): ', { signal });
-    return fulfilling(action, by, { success: true, output: mustBe(await storeContent(client, typed)()) });
+    const stored = await storeContent(client, typed)();
+    if (!isLeft(stored)) return fulfilling(action, by, { success: true, output: stored.right });
+    print(pc.yellow(`  ! ${stored.left.message}. ${REJECTIONS[stored.left.code]}`));
+    return await askWork(action, signal);
   }
 
   function next(): void {
@@ -77,7 +85,7 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
     const withdrawn = new AbortController();
     asking = { id: action.effect_id, withdrawn };
     ask(action, withdrawn.signal)
-      .catch(() => print(pc.dim(`  ${action.call_id} no longer waits`)))
+      .catch((error: unknown) => print(endOf(action, withdrawn.signal, error)))
       .finally(() => {
         asking = null;
         // The latest state may still contain the action just answered; the next event updates it.
@@ -98,6 +106,12 @@ export function newTerminalAsker({ client, by, readFile, print }: TerminalOption
     },
   };
 }
+
+/** Why a prompt ended without an answer. */
+const endOf = ({ call_id }: RequiredAction, { aborted }: AbortSignal, error: unknown): string =>
+  aborted
+    ? pc.dim(`  ${call_id} no longer waits`)
+    : pc.yellow(`  ! ${call_id} cannot be asked about here: ${reasonOf(error)}. It waits: refold approvals`);
 
 const QUESTION = `  ${pc.bold('y')} allow   ${pc.bold('s')} allow this tool for the session   ${pc.bold('v')} view every argument   ${pc.bold('n')} deny: `;
 

@@ -3,6 +3,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { EffectId } from '../../../schemas/ids.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import type { Output } from '../output.ts';
@@ -26,28 +27,56 @@ export function newPrintingAsker(output: Output): Asker {
   };
 }
 
-/** Allows every call that asks, and its tool for the rest of the session; `why` is recorded as the author. */
-export function newAllowingAsker(client: EngineClient, why: string, output: Output): Asker {
+/**
+ * Allows every call that asks, and its tool for the rest of the session; `why` is recorded as the author. An answer that the
+ * engine does not take, as on a full disk, is told once and given again until the call no longer waits.
+ */
+export function newAllowingAsker(client: EngineClient, why: string, output: Output, againMs = AGAIN_MS): Asker {
   const printing = newPrintingAsker(output);
+  /** What is being answered, or was. */
   const allowed = new Set<EffectId>();
+  const told = new Set<EffectId>();
+  let state: SessionState | null = null;
+  let timer: NodeJS.Timeout | null = null;
 
   async function allow(action: RequiredAction): Promise<void> {
     const submitted = await client.submit(action.session_id, { events: [allowing(action, why, {})] })();
     // The recorded confirmation is printed like every other event.
-    if (isLeft(submitted)) output.line(pc.yellow(`  ! ${submitted.left.message}`));
-    output.object({ event: 'allowed', by: why, action });
+    if (!isLeft(submitted)) output.object({ event: 'allowed', by: why, action });
+    else refused(action, submitted.left.message);
+  }
+
+  function refused({ effect_id }: RequiredAction, message: string): void {
+    if (!told.has(effect_id)) output.line(pc.yellow(`  ! ${message}; trying again`));
+    told.add(effect_id);
+    allowed.delete(effect_id);
+    timer ??= setTimeout(answerAll, againMs);
+  }
+
+  function answerAll(): void {
+    timer = null;
+    if (state === null) return;
+    for (const action of requiredActions(state)) {
+      if (action.kind === 'agent.custom_tool_use') printing.update(state);
+      else if (!allowed.has(action.effect_id)) {
+        allowed.add(action.effect_id);
+        void allow(action);
+      }
+    }
   }
 
   return {
-    update(state) {
-      for (const action of requiredActions(state)) {
-        if (action.kind === 'agent.custom_tool_use') printing.update(state);
-        else if (!allowed.has(action.effect_id)) {
-          allowed.add(action.effect_id);
-          void allow(action);
-        }
-      }
+    update(now) {
+      state = now;
+      // While an answer waits to be given again, it is not given at every event.
+      if (timer === null) answerAll();
     },
-    close: () => undefined,
+    close() {
+      state = null;
+      if (timer !== null) clearTimeout(timer);
+    },
   };
 }
+
+/** After how long an answer that was not taken is given again. */
+const AGAIN_MS = 1_000;

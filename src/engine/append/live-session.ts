@@ -102,6 +102,8 @@ export class LiveSession {
   /** Steps, appends, adopts, answers, publishes. Durability needs this order. */
   async #commit(group: readonly QueuedRequest[]): Promise<void> {
     let { steps, receipts } = await this.#step(group, 'if refused');
+    const rest = this.#ports.pause();
+    if (rest !== null) await rest;
     let commit = commitOf(steps, this.#chain);
     // An event that was sent again may also be valid as a new one. Then the journal refuses the append, or a later event
     // was refused because of it. So the group is stepped again, and every event id is looked up first.

@@ -132,6 +132,9 @@ async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<Eve
   if (refusal !== null && refusal.code !== 'lease_required') return left(refusal);
   const event = await measureEvent(requested, ingress);
   if (isLeft(event)) return event;
+  // What the edge measures and the fold may each take most of a turn.
+  const rest = ports.pause();
+  if (rest !== null) await rest;
   if (refusal === null) return addEvent(requested, event.right);
   // What would be refused under a lease too is told so: no lease would help.
   const folded = foldNew(own.state, event.right);

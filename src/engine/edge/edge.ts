@@ -4,7 +4,7 @@
 import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { plannedOf } from '../../../reducers/batch-index.ts';
-import { claimsOf } from '../../../reducers/claims.ts';
+import { claimsOf, computeClaimsAhead } from '../../../reducers/claims.ts';
 import { canonicalText, digestText, inCanonicalOrder } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type NewEvent } from '../../../schemas/event.ts';
@@ -165,7 +165,10 @@ async function keepArguments(
     arguments_digest: digestText(text),
     ...(verdict === undefined ? {} : { arguments_verdict: verdict }),
   };
-  if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments: args });
+  if (text.length <= INLINE_CHARS_MAX) {
+    if (tool !== undefined && text.length > CLAIMS_AHEAD_CHARS_MIN) computeClaimsAhead(tool.parallelism_hint, args);
+    return right({ ...judged, arguments: args });
+  }
   const stored = await storeText(ports.blobs, text);
   if (isLeft(stored)) return stored;
   const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args) };
@@ -203,6 +206,9 @@ function readArguments(text: string): Either<Rejection, JsonObject> {
     }),
   );
 }
+
+/** The fold computes the claims of arguments that are shorter than this. */
+const CLAIMS_AHEAD_CHARS_MIN = 128;
 
 type CallName = Pick<ToolCallObserved, 'call_id' | 'tool_name' | 'provider_call_id'>;
 

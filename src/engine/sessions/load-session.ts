@@ -8,7 +8,7 @@ import type * as T from 'fp-ts/lib/Task.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { genesisChain, genesisDigest, nextChain } from '../../core/chain.ts';
 import { type Origin, checkGenesis, initialState, decodeGenesis } from '../../core/initial-state.ts';
-import { knownPackage, readPackageText } from '../../core/package-parts.ts';
+import { knownPackage, readPackageInSteps } from '../../core/package-parts.ts';
 import { readSnapshot } from '../../core/snapshot.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import { foldEvent } from '../../core/step.ts';
@@ -24,7 +24,7 @@ import type { Snapshot } from '../../../schemas/snapshot.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
-import type { Pause } from '../../turns.ts';
+import { type Pause, inTurns } from '../../turns.ts';
 
 export interface LoadedSession {
   readonly genesis: Genesis;
@@ -186,7 +186,9 @@ function loadPackage(
     journal.toolPackage(digest),
     TE.mapLeft((fault) => (fault.code === 'damaged' ? damagedBeginning(session_id)(fault) : fault)),
     TE.chainFirstTaskK(resting(pause)),
-    TE.chainEitherK((text) => pipe(readPackageText(text, digest), mapLeft(damagedBeginning(session_id)))),
+    TE.chain(
+      (text) => () => inTurns(readPackageInSteps(text, digest), pause).then(mapLeft(damagedBeginning(session_id))),
+    ),
   );
 }
 

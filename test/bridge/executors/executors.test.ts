@@ -112,10 +112,13 @@ describe('the host executor', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('does not fail the call when the spill cannot be read', async () => {
+  test('does not fail the call when the whole output cannot be kept, and says so', async () => {
     const spill = { path: '/nowhere/at/all', bytes: 1 };
     const host = { has: () => true, run: () => Promise.resolve({ success: true, text: 'x', spill }) };
-    expect(await hostExecutor(host).run(target('host.exec'), {}, context())).toEqual({ success: true, text: 'x' });
+    const text = 'x\n[the whole output was not kept: no such file]';
+    expect(await hostExecutor(host).run(target('host.exec'), {}, context())).toEqual({ success: true, text });
+    const full = { has: () => true, run: () => Promise.resolve({ success: true, text: 'x', unkept: 'no such file' }) };
+    expect(await hostExecutor(full).run(target('host.exec'), {}, context())).toEqual({ success: true, text });
   });
 
   test('fails a call of a tool that the host does not have', async () => {

@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Mounts a small file system in memory; returns the reason when that is not possible. */
@@ -20,4 +23,22 @@ export async function mountSmallDisk(
       await remove();
     },
   };
+}
+
+/** Fills a disk to the last block. */
+export async function fillDisk(directory: string): Promise<void> {
+  for (let size = 1_048_576; size >= 512; size /= 2) {
+    for (let n = 0; ; n += 1) {
+      const written = await writeFile(join(directory, `fill-${size}-${n}`), randomBytes(size)).then(
+        () => true,
+        () => false,
+      );
+      if (!written) break;
+    }
+  }
+}
+
+/** Removes what {@link fillDisk} wrote. */
+export async function freeDisk(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) if (name.startsWith('fill-')) await rm(join(directory, name));
 }
