@@ -17,7 +17,7 @@ const NONE = 'a^';
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^schemas/sha256-noble' }, to: {} },
+    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^schemas/sha256/noble' }, to: {} },
     { name: 'nothing-imports-test', severity: 'error', from: { pathNot: '^test/' }, to: { path: '^test/' } },
     { name: 'nothing-imports-bench', severity: 'error', from: { pathNot: '^(bench|test)/' }, to: { path: '^bench/' } },
     {
@@ -98,7 +98,7 @@ module.exports = {
     {
       name: 'pure-no-node',
       severity: 'error',
-      from: { path: '^(schemas|reducers|src/(core|toolsets))/', pathNot: '^schemas/sha256-node' },
+      from: { path: '^(schemas|reducers|src/(core|toolsets))/', pathNot: '^schemas/sha256/node' },
       to: { dependencyTypes: ['core'] },
     },
     packages('schemas', '^schemas/', 'io-ts|fp-ts|@noble/hashes|fast-json-stable-stringify'),

@@ -79,7 +79,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is invalid: ${fault}`);
     const reply = replyWithout(received, redactor);
     const content = reply.content?.toWellFormed() ?? '';
-    const layout = await layoutOf(effect, reply);
+    const layout = await layoutOf(effect, reply, options);
     return {
       kind: 'ToolCallsObserved',
       event_id: eventIdOf(effect.effect_id, 'observed'),
@@ -91,20 +91,6 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
       ...(reply.stop === undefined ? {} : { stop: reply.stop }),
       ...(layout === null ? {} : { layout }),
     };
-  }
-
-  /** The layout to record; null when there is none, or it is larger than is kept. */
-  async function layoutOf(effect: Generate, { layout }: GenerateReply): Promise<Layout | null> {
-    if (layout === undefined) return null;
-    const parts = JSON.stringify(layout.parts);
-    const bytes = Buffer.byteLength(parts);
-    if (bytes <= LAYOUT_BYTES_MAX) {
-      return { api: layout.api, model: layout.model, parts: await contentOf(parts, putBlob) };
-    }
-    const { session_id, run_id, turn } = effect;
-    const why = `its parts have ${bytes} bytes; the maximum is ${LAYOUT_BYTES_MAX}`;
-    log({ event: 'layout_dropped', session_id, run_id, turn, why });
-    return null;
   }
 
   /** Null when nothing more is to be reported: the answer is recorded, or the run no longer expects it. */
@@ -130,6 +116,24 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   }
 
   return { run };
+}
+
+/** The layout to record; null when there is none, or it is larger than is kept. */
+async function layoutOf(
+  effect: Generate,
+  { layout }: GenerateReply,
+  { putBlob, log }: GenerateRunnerOptions,
+): Promise<Layout | null> {
+  if (layout === undefined) return null;
+  const parts = JSON.stringify(layout.parts);
+  const bytes = Buffer.byteLength(parts);
+  if (bytes <= LAYOUT_BYTES_MAX) {
+    return { api: layout.api, model: layout.model, parts: await contentOf(parts, putBlob) };
+  }
+  const { session_id, run_id, turn } = effect;
+  const why = `its parts have ${bytes} bytes; the maximum is ${LAYOUT_BYTES_MAX}`;
+  log({ event: 'layout_dropped', session_id, run_id, turn, why });
+  return null;
 }
 
 async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSignal): Promise<GenerateRequest> {

@@ -11,7 +11,7 @@ const at = (path: string): string => new URL(`../../${path}`, import.meta.url).p
 test('the core bundles for a browser and replays a session there to the same digests', async () => {
   const bundle = await build({
     stdin: { contents: "export { replay } from './src/core/index.ts';", resolveDir: at(''), loader: 'ts' },
-    alias: { '#sha256': at('schemas/sha256-noble.ts') },
+    alias: { '#sha256': at('schemas/sha256/noble.ts') },
     bundle: true,
     platform: 'browser',
     format: 'iife',
@@ -20,7 +20,7 @@ test('the core bundles for a browser and replays a session there to the same dig
     metafile: true,
   });
   const inputs = Object.keys(bundle.metafile.inputs);
-  expect(inputs.filter((input) => input.startsWith('node:') || input.includes('sha256-node'))).toEqual([]);
+  expect(inputs.filter((input) => input.startsWith('node:') || input.includes('sha256/node'))).toEqual([]);
   expect(inputs.some((input) => input.includes('@noble/hashes'))).toBe(true);
 
   const text = await readFile(at('replay-fixtures/demo/session.jsonl'), 'utf8');

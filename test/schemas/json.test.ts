@@ -13,8 +13,8 @@ import {
   parseJson,
   sortedKeys,
 } from '../../schemas/index.ts';
-import { sha256Hex as nodeSha256 } from '../../schemas/sha256-node.ts';
-import { sha256Hex as nobleSha256 } from '../../schemas/sha256-noble.ts';
+import { sha256Hex as nodeSha256 } from '../../schemas/sha256/node.ts';
+import { sha256Hex as nobleSha256 } from '../../schemas/sha256/noble.ts';
 import { referenceCanonical } from '../support/reference-digest.ts';
 import { referenceParseJson } from '../support/reference-json.ts';
 

@@ -1,7 +1,7 @@
 // `refold events`: the recorded events of a session, one line each.
 import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
-import { type StreamEvent, eventsIn } from '../../../schemas/record.ts';
+import { type CommitRecord, type StreamEvent, eventsIn } from '../../../schemas/record.ts';
 import type { DeltaFrame } from '../../../schemas/wire.ts';
 import { requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
@@ -27,8 +27,7 @@ export async function eventsCommand(
   if (follow) return await followEvents(dataDir, { id, from, deltas }, output);
   return await withEngine(dataDir, async (client) => {
     for await (const record of readSession(client, id, from)) {
-      if (record.kind !== 'commit') continue;
-      for (const recorded of eventsIn(record)) if (recorded.position >= from) printEvent(recorded, output);
+      if (record.kind === 'commit') printCommit(record, from, output);
     }
     return 0;
   });
@@ -54,12 +53,16 @@ async function followEvents(
     const options = { from, signal: stopped.signal };
     for await (const item of deltas ? client.followLive(id, options) : client.followCommits(id, options)) {
       if (item.kind === 'delta') printDelta(item, output);
-      else for (const recorded of eventsIn(item)) if (recorded.position >= from) printEvent(recorded, output);
+      else printCommit(item, from, output);
     }
     return 0;
   } finally {
     await engine.client.close();
   }
+}
+
+function printCommit(commit: CommitRecord, from: number, output: Output): void {
+  for (const recorded of eventsIn(commit)) if (recorded.position >= from) printEvent(recorded, output);
 }
 
 function printEvent({ position, event }: StreamEvent, output: Output): void {

@@ -24,7 +24,7 @@ export async function bundleScript(path: string): Promise<{
     target: 'node20',
     format: 'esm',
     packages: 'external',
-    alias: { '#sha256': join(root, 'schemas', 'sha256-node.ts') },
+    alias: { '#sha256': join(root, 'schemas', 'sha256', 'node.ts') },
     logLevel: 'silent',
   });
   return { script, remove: () => rm(directory, { recursive: true, force: true }) };
