@@ -133,7 +133,8 @@ async function writeBlob(
   const { pair, file } = placeOf(directory, ref);
   if (await hasWholeBlob(directory, ref)) {
     // Blob collection keeps a blob for a while after this time.
-    const now = new Date();
+    // In seconds, a double may be below the millisecond that it stands for, and would be read as the one before.
+    const now = (Date.now() + 0.01) / 1_000;
     await utimes(file, now, now);
     await directories.ensure(pair);
   } else {

@@ -70,6 +70,6 @@ const PAGE = `import { run } from './entry.mjs';
 document.title = 'folded:' + encodeURIComponent(JSON.stringify(run(input.sessions, input.poisoned)));`;
 
 const variant = (name, mode) => ({
-  alias: { '#sha256': at(`../../schemas/sha256-${name}.ts`) },
+  alias: { '#sha256': at(`../../schemas/sha256/${name}.ts`) },
   define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
 });
