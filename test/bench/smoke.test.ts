@@ -25,6 +25,7 @@ const FIGURES = [
   'startup',
   'memory',
   'journals',
+  'deltas',
 ] as const;
 
 const spread = {
