@@ -17,10 +17,16 @@ export function noteFiles<M extends Message>(message: M, attachments: Attachment
   return message;
 }
 
+export interface FileSource {
+  readonly read: ReadBlob;
+  /** Whether a file must not be sent, because it holds a secret. */
+  readonly withheld?: (bytes: Uint8Array) => boolean;
+}
+
 /** The messages with their files, read; the text of a message names those that are left out, and why. */
-export async function withFiles(messages: readonly Message[], readBlob: ReadBlob): Promise<readonly Message[]> {
+export async function withFiles(messages: readonly Message[], source: FileSource): Promise<readonly Message[]> {
   const sent = newestFiles(messages);
-  return await mapAttached(messages, (message, attachments) => withFilesOf(message, { attachments, sent, readBlob }));
+  return await mapAttached(messages, (message, attachments) => withFilesOf(message, { attachments, sent, source }));
 }
 
 /** The messages with their files named in their texts, for a request without files. */
@@ -40,9 +46,9 @@ async function mapAttached(
 ): Promise<readonly Message[]> {
   if (!messages.some((message) => attachedTo.has(message))) return messages;
   return await Promise.all(
-    messages.map((message) => {
+    messages.map(async (message) => {
       const attachments = attachedTo.get(message);
-      return attachments === undefined || message.role === 'assistant' ? message : change(message, attachments);
+      return attachments === undefined || message.role === 'assistant' ? message : await change(message, attachments);
     }),
   );
 }
@@ -66,15 +72,16 @@ function newestFiles(messages: readonly Message[]): ReadonlySet<Attachment> {
 interface Reading {
   readonly attachments: Attachments;
   readonly sent: ReadonlySet<Attachment>;
-  readonly readBlob: ReadBlob;
+  readonly source: FileSource;
 }
 
-async function withFilesOf(message: Attachable, { attachments, sent, readBlob }: Reading): Promise<Message> {
+async function withFilesOf(message: Attachable, { attachments, sent, source }: Reading): Promise<Message> {
   const read = await Promise.all(
     attachments.map(async (attachment): Promise<MessageAttachment | string> => {
       if (!sent.has(attachment)) return `[${nameOf(attachment)} is left out: ${TOO_MUCH}]`;
-      const blob = await readBlob(attachment.ref);
+      const blob = await source.read(attachment.ref);
       if (isLeft(blob)) return `[${nameOf(attachment)} cannot be read now (${blob.left.code}).]`;
+      if (source.withheld?.(blob.right) === true) return `[${nameOf(attachment)} is left out: it holds a secret.]`;
       const { media_type, name } = attachment;
       return { media_type, ...(name === undefined ? {} : { name }), bytes: blob.right };
     }),

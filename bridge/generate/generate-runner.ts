@@ -51,6 +51,7 @@ export interface GenerateRunner {
 
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
   const { provider, blobs, putBlob, outbox, leases, clock, log, redactor } = options;
+  const withheld = newSecretFileCheck(redactor);
 
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
@@ -64,7 +65,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   }
 
   async function answer(effect: Generate, signal: AbortSignal): Promise<Ingress> {
-    const request = withoutSecrets(await requestOf(effect, blobs, signal), redactor);
+    const request = withoutSecrets(await requestOf(effect, { blobs, signal, withheld }), redactor);
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };
     log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
@@ -132,9 +133,16 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   return { run };
 }
 
-async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSignal): Promise<GenerateRequest> {
+interface Reading {
+  readonly blobs: BlobReader;
+  readonly signal: AbortSignal;
+  readonly withheld: (bytes: Uint8Array) => boolean;
+}
+
+async function requestOf(effect: Generate, { blobs, signal, withheld }: Reading): Promise<GenerateRequest> {
   const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
-  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
+  const kept = (ref: Parameters<BlobReader['kept']>[0]) => blobs.kept(ref);
+  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept, withheld });
   if (isLeft(messages)) {
     throw new ProviderError('provider_terminal', `cannot read the conversation: ${messages.left.message}`);
   }
@@ -154,6 +162,17 @@ async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSigna
     ...(parallel_calls === undefined ? {} : { parallel_calls }),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(temperature === undefined ? {} : { temperature }),
+  };
+}
+
+/** A file is searched once, as long as its bytes are cached. */
+function newSecretFileCheck(redactor: Redactor): Reading['withheld'] {
+  const clean = new WeakSet<Uint8Array>();
+  return (bytes) => {
+    if (clean.has(bytes)) return false;
+    const found = redactor.has(bytes);
+    if (!found) clean.add(bytes);
+    return found;
   };
 }
 

@@ -38,7 +38,7 @@ export async function renderTranscript(
   }
   pages.push(messagePageOf(await renderEntries(transcript.open, blobs.read)));
   const messages = pairPages(pages);
-  return E.right(blobs.files === 'named' ? await withFileNames(messages) : await withFiles(messages, blobs.read));
+  return E.right(blobs.files === 'named' ? await withFileNames(messages) : await withFiles(messages, blobs));
 }
 
 /** What a model is shown in place of the messages that a summary stands for. */
@@ -55,6 +55,8 @@ export interface TranscriptBlobs {
   readonly kept?: (ref: Digest) => Uint8Array | null;
   /** `named`: attachments are not read; the texts name them. */
   readonly files?: 'sent' | 'named';
+  /** Whether a file must not be sent, because it holds a secret. */
+  readonly withheld?: (bytes: Uint8Array) => boolean;
 }
 
 /** The text of any content; when it cannot be read, its excerpts and a note. */

@@ -65,7 +65,7 @@ export const attachOption = (): Option =>
   new Option(
     '--attach <file>',
     'a PNG, JPEG, GIF, WebP or PDF file that the model gets too; may be repeated',
-  ).argParser((file: string, before: readonly string[] = []) => [...before, file]);
+  ).argParser((file: string, before: readonly string[] | undefined) => [...(before ?? []), file]);
 
 export function wholeNumber(options: Options, name: string, min: number, max?: number): number {
   const value = textOption(options, name) ?? '';
