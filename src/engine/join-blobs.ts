@@ -1,6 +1,8 @@
 // Joins blobs into one: how a client stores a large blob without one large request. The parts are blobs like any other,
 // so nothing is kept of an upload that is never finished but blobs, which `refold gc` deletes.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, BLOB_JOINS_WAITING_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -30,19 +32,24 @@ export function newBlobJoins(blobs: Blobs): BlobJoins {
   };
 }
 
-async function join(blobs: Blobs, parts: readonly Digest[]): Answer<Digest> {
-  const sized = await sizeOf(blobs, parts);
-  if (isLeft(sized)) return sized;
-  const bytes = new Uint8Array(sized.right);
+const join = (blobs: Blobs, parts: readonly Digest[]): Answer<Digest> =>
+  pipe(
+    () => sizeOf(blobs, parts),
+    TE.chain((size) => () => readAll(blobs, parts, size)),
+    TE.chain((bytes) => blobs.put(bytes)),
+  )();
+
+async function readAll(blobs: Blobs, parts: readonly Digest[], size: number): Answer<Uint8Array> {
+  const bytes = new Uint8Array(size);
   let at = 0;
   for (const [index, ref] of parts.entries()) {
     const part = await blobs.get(ref)();
     if (isLeft(part)) return atPart(index, part.left);
-    if (at + part.right.length > bytes.length) return atPart(index, changed(ref));
+    if (at + part.right.length > size) return atPart(index, changed(ref));
     bytes.set(part.right, at);
     at += part.right.length;
   }
-  return at === bytes.length ? await blobs.put(bytes)() : left(changed(parts.at(-1)));
+  return at === size ? right(bytes) : left(changed(parts.at(-1)));
 }
 
 /** The bytes of all parts together, before any of them is read. */
