@@ -10,7 +10,7 @@ import { calling } from '../support/consent.ts';
 import { type Session, call, fold, session, textOf } from '../support/session.ts';
 
 const FILES: Attachments = [attachmentOf(PNG, 'image/png', 'a.png'), attachmentOf(PDF, 'application/pdf')];
-const [IMAGE] = FILES.slice(0, 1).map((file) => [file]) as [Attachments];
+const IMAGE: Attachments = FILES.slice(0, 1);
 
 const entries = (of: Session): readonly TranscriptEntry[] => of.state.transcript.open;
 /** The texts of the conversation, each with the number of its attachments. */
@@ -73,7 +73,7 @@ describe('attachments of results', () => {
       output: { text: 'seen' },
       attachments: FILES,
       ...fields,
-    } as never);
+    });
   const open = (): Session => calling(session(), call('a', 'once')).started('a');
 
   test('go with the output', () => {

@@ -31,8 +31,8 @@ const chat = (is_error: boolean): readonly Message[] => [
 
 async function bodyOf(name: ModelServerName, messages: readonly Message[]): Promise<string> {
   const model = MODELS[name];
-  const { encode } = await loadDialect(name);
-  return encode(requestWith(messages, model), { model, baseUrl: 'https://api.example.com', stream: true }).body;
+  const dialect = await loadDialect(name);
+  return dialect.encode(requestWith(messages, model), { model, baseUrl: 'https://api.example.com', stream: true }).body;
 }
 
 const base64 = ({ bytes }: MessageAttachment): string => Buffer.from(bytes).toString('base64');
@@ -58,10 +58,10 @@ describe.each(MODEL_SERVER_NAMES)('%s', (name) => {
 });
 
 test('a model behind Converse that takes no files in results is told which ones are left out', async () => {
-  const { encode } = await loadDialect('bedrock');
+  const dialect = await loadDialect('bedrock');
   const model = 'meta.llama3-2-1b-instruct-v1:0';
   const target = { model, baseUrl: 'https://api.example.com', stream: true };
-  const { body } = encode(requestWith(chat(false), model), target);
+  const { body } = dialect.encode(requestWith(chat(false), model), target);
   for (const file of files(2)) {
     expect(body).toContain(`The file ${file.name ?? ''} (${file.media_type}) was left out`);
     expect(body).not.toContain(base64(file));
