@@ -440,6 +440,8 @@ export const WATCH_EVERY_MS = 500;
 export const REQUEST_FILES_MAX = 64;
 /** Most bytes of the attachments of one request; in base64 they take a third more. Older ones are left out the same way. */
 export const REQUEST_FILE_BYTES_MAX = 20 * 1_048_576;
+/** Attachments of which a bridge remembers whether they hold a secret. Beyond it all are forgotten, and searched again. */
+export const SEARCHED_FILES_MAX = 1_024;
 /** Most events in one submit of a bridge. Further ones go into the next. */
 export const REPORT_EVENTS_MAX = 64;
 /**

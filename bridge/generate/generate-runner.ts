@@ -4,13 +4,13 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BlobReader } from '../engine-link/blob-reader.ts';
 import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
-import { LAYOUT_BYTES_MAX } from '../../schemas/limits.ts';
+import { LAYOUT_BYTES_MAX, SEARCHED_FILES_MAX } from '../../schemas/limits.ts';
 import type { Layout } from '../../schemas/model-turn.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import type { EngineClient } from '../../src/client/client.ts';
-import type { OwnerId } from '../../schemas/ids.ts';
+import type { Digest, OwnerId } from '../../schemas/ids.ts';
 import { newDeltaSender } from './delta-sender.ts';
 import { type Log, clip } from '../log.ts';
 import { toObservedCalls } from './observed-calls.ts';
@@ -136,7 +136,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
 interface Reading {
   readonly blobs: BlobReader;
   readonly signal: AbortSignal;
-  readonly withheld: (bytes: Uint8Array) => boolean;
+  readonly withheld: (bytes: Uint8Array, ref: Digest) => boolean;
 }
 
 async function requestOf(effect: Generate, { blobs, signal, withheld }: Reading): Promise<GenerateRequest> {
@@ -165,13 +165,13 @@ async function requestOf(effect: Generate, { blobs, signal, withheld }: Reading)
   };
 }
 
-/** A file is searched once, as long as its bytes are cached. */
+/** A file is searched once: that takes 20 ms a MiB. */
 function newSecretFileCheck(redactor: Redactor): Reading['withheld'] {
-  const clean = new WeakSet<Uint8Array>();
-  return (bytes) => {
-    if (clean.has(bytes)) return false;
-    const found = redactor.has(bytes);
-    if (!found) clean.add(bytes);
+  const searched = new Map<Digest, boolean>();
+  return (bytes, ref) => {
+    const found = searched.get(ref) ?? redactor.has(bytes);
+    if (searched.size >= SEARCHED_FILES_MAX) searched.clear();
+    searched.set(ref, found);
     return found;
   };
 }
