@@ -4,13 +4,13 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BlobReader } from '../engine-link/blob-reader.ts';
 import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
-import { LAYOUT_BYTES_MAX, SEARCHED_FILES_MAX } from '../../schemas/limits.ts';
+import { LAYOUT_BYTES_MAX } from '../../schemas/limits.ts';
 import type { Layout } from '../../schemas/model-turn.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import type { EngineClient } from '../../src/client/client.ts';
-import type { Digest, OwnerId } from '../../schemas/ids.ts';
+import type { OwnerId } from '../../schemas/ids.ts';
 import { newDeltaSender } from './delta-sender.ts';
 import { type Log, clip } from '../log.ts';
 import { toObservedCalls } from './observed-calls.ts';
@@ -27,6 +27,7 @@ import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
 import { type Failure, generateFailure } from './failure.ts';
 import { layoutWithout } from './layout.ts';
+import { type SecretFileCheck, newSecretFileCheck } from './secret-files.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
@@ -136,7 +137,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
 interface Reading {
   readonly blobs: BlobReader;
   readonly signal: AbortSignal;
-  readonly withheld: (bytes: Uint8Array, ref: Digest) => boolean;
+  readonly withheld: SecretFileCheck;
 }
 
 async function requestOf(effect: Generate, { blobs, signal, withheld }: Reading): Promise<GenerateRequest> {
@@ -162,17 +163,6 @@ async function requestOf(effect: Generate, { blobs, signal, withheld }: Reading)
     ...(parallel_calls === undefined ? {} : { parallel_calls }),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(temperature === undefined ? {} : { temperature }),
-  };
-}
-
-/** A file is searched once: that takes 20 ms a MiB. */
-function newSecretFileCheck(redactor: Redactor): Reading['withheld'] {
-  const searched = new Map<Digest, boolean>();
-  return (bytes, ref) => {
-    const found = searched.get(ref) ?? redactor.has(bytes);
-    if (searched.size >= SEARCHED_FILES_MAX) searched.clear();
-    searched.set(ref, found);
-    return found;
   };
 }
 

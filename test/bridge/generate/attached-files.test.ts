@@ -2,12 +2,18 @@
 import * as fc from 'fast-check';
 import { isRight, left, right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
+import { newSecretFileCheck } from '../../../bridge/generate/secret-files.ts';
 import { renderTranscript } from '../../../bridge/generate/transcript.ts';
 import type { Message, MessageAttachment } from '../../../bridge/providers/provider.ts';
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
 import type { Attachment } from '../../../schemas/content.ts';
 import { type Digest, brand } from '../../../schemas/ids.ts';
-import { ATTACHMENT_BYTES_MAX, REQUEST_FILES_MAX, REQUEST_FILE_BYTES_MAX } from '../../../schemas/limits.ts';
+import {
+  ATTACHMENT_BYTES_MAX,
+  REQUEST_FILES_MAX,
+  REQUEST_FILE_BYTES_MAX,
+  SEARCHED_FILES_MAX,
+} from '../../../schemas/limits.ts';
 import { reject } from '../../../schemas/rejection.ts';
 import type { TranscriptEntry } from '../../../schemas/state.ts';
 import { PDF, PNG, attachmentOf } from '../../support/attachments.ts';
@@ -153,4 +159,21 @@ test('the model gets the files of the conversation, and none that holds a secret
       attachments: [{ media_type: 'image/png', name: 'a.png', bytes: PNG }],
     },
   ]);
+});
+
+test('a file is searched for secrets once, until too many others were', () => {
+  const searched: number[] = [];
+  const check = newSecretFileCheck({
+    has: (bytes) => {
+      searched.push(bytes.length);
+      return bytes.length === 1;
+    },
+  });
+  const ask = (length: number): boolean => check(new Uint8Array(length), digestText(`${length}`));
+  expect([ask(1), ask(2), ask(1), ask(2)]).toEqual([true, false, true, false]);
+  expect(searched).toEqual([1, 2]);
+  for (let length = 3; length <= SEARCHED_FILES_MAX + 1; length += 1) ask(length);
+  searched.length = 0;
+  expect([ask(1), ask(1)]).toEqual([true, true]);
+  expect(searched).toEqual([1]);
 });
