@@ -66,7 +66,10 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RulesAdopted: admitRules,
   'user.tool_confirmation': admitConfirmation,
   'user.custom_tool_result': admitCustomResult,
-  'user.interrupt': always,
+  'user.interrupt': (_state, { input, attachments }) =>
+    attachments === undefined || input !== undefined
+      ? null
+      : reject('invalid_shape', '/attachments', 'attachments go with an input; give both, or neither'),
   UndoRequested: admitUndo,
   UndoSettled: admitUndoSettled,
   TimeReached: (state, event) =>

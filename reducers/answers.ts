@@ -76,6 +76,7 @@ export function answerCustomCall(
     output: event.output,
     code: success ? null : 'tool_failed',
     terminal: endsRun(event.result, state.run),
+    ...(event.attachments === undefined ? {} : { attachments: event.attachments }),
   });
 }
 

@@ -20,7 +20,7 @@ import { rulesOf } from './rules/known-rules.ts';
 import { hasNotWaited, openWaits } from './waits.ts';
 
 /** How a call ended. */
-export type Settlement = Pick<CallState, 'code' | 'terminal'> & {
+export type Settlement = Pick<CallState, 'attachments' | 'code' | 'terminal'> & {
   readonly status: Exclude<CallStatus, 'waiting' | 'queued' | 'running'>;
   readonly output: NonNullable<CallState['output']>;
 };
@@ -70,13 +70,14 @@ export function editBatch(next: NextState): BatchEdit {
   };
 
   /** The settled calls: this one, and those that share its result. */
-  const end = (id: CallId, { status, output, code, terminal }: Settlement): readonly CallId[] => {
+  const end = (id: CallId, { attachments, status, output, code, terminal }: Settlement): readonly CallId[] => {
     const settled = [id, ...sharersOf(batch.plan, id)];
-    const kept = outputs.fit(output, settled.length);
+    const kept = outputs.fit(output, settled.length, attachments);
     for (const call_id of settled) {
       invariant(!isTerminal(call(call_id).status), `the call "${call_id}" is settled already`);
       times.remove(call_id);
-      put(call_id, { ...withoutOpen(call(call_id)), code, output: kept, status, terminal });
+      const ended = { ...withoutOpen(call(call_id)), ...kept, code, status, terminal };
+      put(call_id, kept.attachments === undefined ? ended : inOrder(ended));
     }
     return settled;
   };

@@ -75,7 +75,7 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
     if (rejection !== undefined) {
       return callState('rejected', {
         code: rejection.code,
-        output: outputs.fit({ text: errorText(rules, rejection) }, 1),
+        ...outputs.fit({ text: errorText(rules, rejection) }, 1),
       });
     }
     const planned = plannedOf(plan, call.call_id)?.call;
@@ -90,7 +90,7 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
       return callState('queued', answerBy);
     }
     const answer = runWorkflow(planned.executor.workflow, { state, args: call.arguments ?? {}, plan, calls });
-    return callState('succeeded', { output: outputs.fit({ text: canonicalText(answer) }, 1) });
+    return callState('succeeded', outputs.fit({ text: canonicalText(answer) }, 1));
   });
 }
 
@@ -134,6 +134,7 @@ export function settleCall(next: NextState, event: EventOfKind<'ToolCallSettled'
     output: event.output,
     code: status === 'succeeded' ? null : (event.code ?? FAILURE_CODES[status]),
     terminal: endsRun(event.result, next.run),
+    ...(event.attachments === undefined ? {} : { attachments: event.attachments }),
   });
 }
 

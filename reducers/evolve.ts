@@ -14,13 +14,14 @@ import { owesCompaction } from './compaction.ts';
 import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
-import { type NextState, inOrder, liveRun } from './next-state.ts';
+import { type NextState, inOrder } from './next-state.ts';
 import { reconsiderCalls } from './reconsider.ts';
 import { setRegistry } from './registry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { codedText } from './rules/rule-set.ts';
 import {
   COMPLETED,
+  addSteer,
   beginEnding,
   beginTurn,
   changedConfig,
@@ -103,10 +104,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   SessionConfigured: (next, event) => {
     next.config = changedConfig(next.config, event.config);
   },
-  RunSteered: (next, event) => {
-    const run = liveRun(next);
-    next.run = { ...run, steers: [...run.steers, event.input] };
-  },
+  RunSteered: addSteer,
   FollowUpQueued: (next, event, state) => {
     next.follow_ups = [...next.follow_ups, event.follow_up];
     // Those that a cancelled or failed run left behind were queued first.

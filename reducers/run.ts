@@ -2,7 +2,7 @@
 // kind of event; admission has decided that the event is allowed.
 import type { EventOfKind } from '../schemas/event.ts';
 import { brand } from '../schemas/ids.ts';
-import { type Content, isInline } from '../schemas/content.ts';
+import { type Attachments, type Content, isInline } from '../schemas/content.ts';
 import { CARD_TITLE_CHARS_MAX, RUN_HISTORY_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type {
@@ -51,7 +51,7 @@ export function startRun(next: NextState, request: FollowUp, cause: RunCause, at
   next.runs_started += 1;
   const title = next.title ?? titleOf(request.input);
   if (title !== null) next.title = title;
-  append(next, [userEntry(request.input)]);
+  append(next, [userEntry(request.input, request.attachments)]);
   next.tool_overrides = { ...next.tool_overrides, run: request.tools ?? NO_OVERRIDES };
   const config = configFor(next, request);
   next.run = {
@@ -113,15 +113,29 @@ export function withoutRetry(run: RunState): RunState {
   return rest;
 }
 
+/** Keeps a steer for the next generate. */
+export function addSteer(next: NextState, { input, attachments }: EventOfKind<'RunSteered'>): void {
+  const run = liveRun(next);
+  const steers = [...run.steers, input];
+  if (attachments === undefined) {
+    next.run = { ...run, steers };
+    return;
+  }
+  const known = run.steer_attachments ?? [];
+  const none = run.steers.slice(known.length).map((): Attachments => []);
+  next.run = inOrder({ ...run, steer_attachments: [...known, ...none, attachments], steers });
+}
+
 /** Moves the steers into the conversation, which the next generate sends. */
 export function takeSteers(next: NextState): void {
   const run = liveRun(next);
   if (run.steers.length === 0) return;
+  const { steer_attachments: files = [], ...rest } = run;
   append(
     next,
-    run.steers.map((steer) => userEntry(steer)),
+    run.steers.map((steer, index) => userEntry(steer, files[index])),
   );
-  next.run = { ...run, steers: [] };
+  next.run = { ...rest, steers: [] };
 }
 
 /** Closes the batch: the results of its calls go to the model, in call order. */
@@ -149,11 +163,11 @@ function openAmended(next: NextState, state: SessionState, calls: readonly ToolC
 
 /** A person interrupts: queued calls are not started, and the run continues with the given input, or ends. */
 export function interruptRun(next: NextState, event: EventOfKind<'user.interrupt'>): void {
-  const { input } = event;
+  const { input, attachments } = event;
   if (input !== undefined) {
-    editRun(next, (run) => {
-      run.redirect = input;
-    });
+    const { redirect_attachments: _before, ...run } = liveRun(next);
+    const files = attachments === undefined ? {} : { redirect_attachments: attachments };
+    next.run = inOrder({ ...run, ...files, redirect: input });
   }
   beginEnding(next, { phase: 'interrupting', ending: endedBy('interrupted', event.reason) }, event.at_ms);
 }
@@ -183,6 +197,7 @@ export function beginEnding(
   if (to.phase === 'cancelling') {
     editRun(next, (run) => {
       delete run.redirect;
+      delete run.redirect_attachments;
     });
   }
   if (next.active_tool_batch !== null) {
@@ -203,7 +218,7 @@ export function finishEnding(next: NextState, atMs: number): void {
 }
 
 function endOrRedirect(next: NextState, ending: RunEnding, atMs: number): void {
-  const { redirect, phase } = liveRun(next);
+  const { redirect, redirect_attachments, phase } = liveRun(next);
   if (redirect === undefined) {
     endRun(next, ending, atMs);
     return;
@@ -211,12 +226,13 @@ function endOrRedirect(next: NextState, ending: RunEnding, atMs: number): void {
   closeBatch(next);
   // Steers came before the interrupt, so they go first.
   takeSteers(next);
-  append(next, [userEntry(redirect)]);
+  append(next, [userEntry(redirect, redirect_attachments)]);
   // A run that has not begun its first turn still waits for its host session. A redirected run is no longer paused.
   const opening = phase === 'opening' || phase === 'paused_opening';
   editRun(next, (run) => {
     delete run.amended;
     delete run.redirect;
+    delete run.redirect_attachments;
     run.ending = null;
     run.phase = opening ? 'opening' : 'generating';
   });

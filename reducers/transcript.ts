@@ -1,6 +1,6 @@
 // The conversation: an append changes the open page only; full pages are sealed into blobs (docs/design.md, "State").
 import { canonicalText, digestText } from '../schemas/canonical.ts';
-import type { Content } from '../schemas/content.ts';
+import type { Attachments, Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
 import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
 import { freezeJson } from '../schemas/json.ts';
@@ -24,7 +24,15 @@ export function append(next: NextState, entries: readonly TranscriptEntry[]): vo
 }
 
 // The fields of entries are in canonical order, so that a sealed page is encoded fast.
-export const userEntry = (content: Content): TranscriptEntry => ({ content, role: 'user' });
+export const userEntry = (content: Content, attachments?: Attachments): TranscriptEntry => ({
+  ...attached(attachments),
+  content,
+  role: 'user',
+});
+
+/** The field of an entry or a call; without attachments there is none. */
+const attached = (attachments: Attachments | undefined): { readonly attachments?: Attachments } =>
+  attachments === undefined || attachments.length === 0 ? {} : { attachments };
 
 /** The answer of the model. A call id that occurs twice is replaced, so that each result names one call. */
 export function assistantEntry({ calls, content, layout }: ModelTurn): TranscriptEntry {
@@ -46,18 +54,31 @@ interface ModelTurn {
 /** One result for every call of a batch, in call order, settled in any order (docs/design.md, law 5). */
 export function resultEntries(batch: ActiveToolBatch): readonly TranscriptEntry[] {
   return withDistinctIds(batch.observed).map((call, position) => {
-    const { output = null, status } = callStateAt(batch, position) ?? {};
+    const { attachments, output = null, status } = callStateAt(batch, position) ?? {};
     invariant(output !== null, 'every call of a batch that closes has a result');
-    return toolEntry(call, output, status !== 'succeeded');
+    return toolEntry(call, { content: output, isError: status !== 'succeeded', ...attached(attachments) });
   });
 }
 
 /** The same refusal as the result of every call. */
 export const refusalEntries = (calls: readonly ToolCallObserved[], text: string): readonly TranscriptEntry[] =>
-  withDistinctIds(calls).map((call) => toolEntry(call, { text }, true));
+  withDistinctIds(calls).map((call) => toolEntry(call, { content: { text }, isError: true }));
 
-const toolEntry = (call: ToolCallObserved, content: Content, isError: boolean): TranscriptEntry =>
-  freezeJson({ call_id: call.call_id, content, is_error: isError, role: 'tool', tool_name: call.tool_name });
+interface CallResult {
+  readonly content: Content;
+  readonly isError: boolean;
+  readonly attachments?: Attachments;
+}
+
+const toolEntry = (call: ToolCallObserved, { content, isError, attachments }: CallResult): TranscriptEntry =>
+  freezeJson({
+    ...attached(attachments),
+    call_id: call.call_id,
+    content,
+    is_error: isError,
+    role: 'tool',
+    tool_name: call.tool_name,
+  });
 
 function withDistinctIds(calls: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
   const taken = new Set<CallId>(calls.map((call) => call.call_id));

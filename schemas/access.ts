@@ -143,6 +143,7 @@ export const ROUTES = {
   heartbeat: post('/v1/leases/heartbeat', REPORTERS),
   release: post('/v1/leases/release', REPORTERS),
   putBlob: post('/v1/blobs', REPORTERS, true),
+  joinBlobs: post('/v1/blobs/join', REPORTERS, true),
   getBlob: read('/v1/blobs/:ref'),
   // It reads everything, whatever a token is narrowed to.
   backup: { method: 'GET', path: '/v1/backup', scopes: OPERATORS, narrowed: false },

@@ -2,7 +2,7 @@
 // change gets a new version `v` and an upcaster (schemas/upcast.ts), because logs outlive the code that wrote them.
 import { type Codec, type ShapeOf, type TypeOf, flag, integer, list, oneOf, tagged, text, variants } from './codec.ts';
 import { ConsentPolicy, GrantScope } from './consent.ts';
-import { Content } from './content.ts';
+import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, TOOLS_MAX } from './limits.ts';
 import { Layout, Stop } from './model-turn.ts';
@@ -45,7 +45,10 @@ const ending = { ends: list(RunEnd, RUN_HISTORY_MAX, 1) } as const;
  */
 const kinds = {
   /** Starts a run. Overrides replace fields of the session's config for this run. */
-  RunRequested: [{ input: Content }, { run_overrides: RunConfigPatch, tools: ToolOverrides, cause: RunCause }],
+  RunRequested: [
+    { input: Content },
+    { attachments: Attachments, run_overrides: RunConfigPatch, tools: ToolOverrides, cause: RunCause },
+  ],
   /** What a generate returned: text, calls, or both. Without calls the turn is over. */
   ToolCallsObserved: [
     { run_id: RunId, turn: integer('turn', 1), calls: list(ToolCallObserved, CALLS_PER_BATCH_MAX) },
@@ -83,7 +86,7 @@ const kinds = {
   /** Changes the session's config for runs that start later. */
   SessionConfigured: [{ config: RunConfigPatch }, {}],
   /** Adds a message to the next generate of the live run. */
-  RunSteered: [{ run_id: RunId, input: Content }, {}],
+  RunSteered: [{ run_id: RunId, input: Content }, { attachments: Attachments }],
   /** Starts a run now, or when the live run has ended. */
   FollowUpQueued: [{ follow_up: FollowUp }, {}],
   RunPaused: [{ run_id: RunId }, {}],
@@ -109,13 +112,13 @@ const kinds = {
   /** A person or an application has fulfilled a custom call (openboa, "Custom tools"). */
   'user.custom_tool_result': [
     { ...addressed, result: ToolResult, output: Content },
-    { output_verdict: SchemaVerdict, ...by },
+    { attachments: Attachments, output_verdict: SchemaVerdict, ...by },
   ],
   /**
    * A person interrupts the run (openboa, "Managed tool confirmation"): no further call is started. When the running
-   * calls have settled, the run continues with `input`, or ends if there is none.
+   * calls have settled, the run continues with `input`, or ends if there is none. Attachments need an input.
    */
-  'user.interrupt': [{ run_id: RunId }, { input: Content, ...reason, ...by }],
+  'user.interrupt': [{ run_id: RunId }, { input: Content, attachments: Attachments, ...reason, ...by }],
   /**
    * A client asks to put back the files of a settled call. The engine's edge adds the batch, the files and the workspace; it
    * refuses a request that states another workspace.

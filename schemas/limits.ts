@@ -22,6 +22,18 @@ export const BODY_BYTES_MAX = 1_048_576;
 export const SUBMITS_TOGETHER_MAX = 256;
 /** Largest blob, in bytes. A larger one is refused as `too_large`; a bridge cuts larger output. */
 export const BLOB_BYTES_MAX = 64 * 1_048_576;
+/** Most parts that are joined into one blob. A request with more is refused as `invalid_shape`. */
+export const BLOB_PARTS_MAX = 256;
+/** A client sends a blob of more bytes than this in parts of this size, and then has them joined. */
+export const BLOB_PART_BYTES = 1_048_576;
+/** Most requests to join blobs that wait or run at a time: one runs. A further one is refused as `queue_full`. */
+export const BLOB_JOINS_WAITING_MAX = 16;
+/** Largest attachment, in bytes. A larger one is refused as `invalid_shape`. */
+export const ATTACHMENT_BYTES_MAX = 16 * 1_048_576;
+/** Most attachments of one message or result. More are refused as `invalid_shape`. */
+export const ATTACHMENTS_MAX = 16;
+/** Longest name of an attachment, in UTF-16 units. A longer one is refused as `invalid_shape`. */
+export const ATTACHMENT_NAME_CHARS_MAX = 256;
 /** Longest text, and longest arguments as JSON, inside events and state, in UTF-16 units. Longer ones become blobs. */
 export const INLINE_CHARS_MAX = 4_096;
 /** Length of the excerpts in a blob reference, from the start and the end of its text, in UTF-16 units. */
@@ -424,6 +436,12 @@ export const LEDGERS_CLAIMED_MAX = 64;
  */
 export const WATCH_EVERY_MS = 500;
 
+/** Most attachments that go to a model with one request: the newest. The text of a message names those that are left out. */
+export const REQUEST_FILES_MAX = 64;
+/** Most bytes of the attachments of one request; in base64 they take a third more. Older ones are left out the same way. */
+export const REQUEST_FILE_BYTES_MAX = 20 * 1_048_576;
+/** Attachments of which a bridge remembers whether they hold a secret. Beyond it all are forgotten, and searched again. */
+export const SEARCHED_FILES_MAX = 1_024;
 /** Most events in one submit of a bridge. Further ones go into the next. */
 export const REPORT_EVENTS_MAX = 64;
 /**

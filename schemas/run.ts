@@ -1,9 +1,10 @@
 // A run: its configuration, why it started, and how it ended (AOS P7, "Run/Turn Loop Ownership").
 import { type TypeOf, decimal, either, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
-import { Content } from './content.ts';
+import { Attachment, Attachments, Content } from './content.ts';
 import { Digest, ProfileId, RunId, TimeMs, ToolName } from './ids.ts';
 import {
   AMENDED_MAX,
+  ATTACHMENTS_MAX,
   ATTEMPTS_MAX,
   CALLS_MAX,
   CONCURRENCY_MAX,
@@ -201,6 +202,12 @@ export const RunState = shape(
   {
     /** The input of an interrupt: the run continues with it when its running calls have settled. */
     redirect: Content,
+    redirect_attachments: Attachments,
+    /**
+     * The attachments of the steers: the n-th list is that of the n-th steer. It ends with the last steer that has some;
+     * absent when none has.
+     */
+    steer_attachments: list(list(Attachment, ATTACHMENTS_MAX), STEERS_MAX, 1),
     /** Absent when the turn needs none; kept after its answer, so that there is one in a turn. */
     compact: Compaction,
     /** Calls to make after the open batch: a person approved them with changed arguments. */
@@ -223,5 +230,9 @@ export const RunRecord = shape('RunRecord', {
 export type RunRecord = TypeOf<typeof RunRecord>;
 
 /** A run that starts when the live run has ended. */
-export const FollowUp = shape('FollowUp', { input: Content }, { run_overrides: RunConfigPatch, tools: ToolOverrides });
+export const FollowUp = shape(
+  'FollowUp',
+  { input: Content },
+  { attachments: Attachments, run_overrides: RunConfigPatch, tools: ToolOverrides },
+);
 export type FollowUp = TypeOf<typeof FollowUp>;

@@ -2,7 +2,7 @@
 // docs/design.md, "State"). Plain JSON; an empty slot is null. History is in the stream, not here.
 import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { CallConsent, ConsentState } from './consent.ts';
-import { Content } from './content.ts';
+import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, Version } from './ids.ts';
 import {
   CALLS_PER_BATCH_MAX,
@@ -70,6 +70,8 @@ export const CallState = shape(
     due_at_ms: TimeMs,
     /** The attempt failed; the next one is not owed before this time. */
     not_before_ms: TimeMs,
+    /** What the model gets with the output. */
+    attachments: Attachments,
     /** Its tool was denied or withdrawn while it runs: its bridge is asked to stop it. */
     stopping: flag,
   },
@@ -104,6 +106,8 @@ export const TranscriptEntry = shape(
   { role: oneOf('role', ['user', 'assistant', 'tool']) },
   {
     content: Content,
+    /** Of a message of a user or of a result. */
+    attachments: Attachments,
     calls: list(ToolCallObserved, CALLS_PER_BATCH_MAX),
     call_id: CallId,
     tool_name: text('tool_name', { max: 256 }),

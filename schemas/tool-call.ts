@@ -1,6 +1,6 @@
 // Calls and their results (Steerable Tools Spec, "ToolCall" and "ToolResult"; AOS P7, "Ingress/Event Changes").
 import { Codec, type TypeOf, flag, integer, json, jsonObject, list, oneOf, shape, text } from './codec.ts';
-import { Content } from './content.ts';
+import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest } from './ids.ts';
 import { type JsonObject, isPlainObject } from './json.ts';
 import { CLAIMS_PER_CALL_MAX } from './limits.ts';
@@ -109,6 +109,8 @@ export const settlementFields = {
     output: Content,
   },
   optional: {
+    /** Images and PDFs that the model gets with the output. */
+    attachments: Attachments,
     outcome: CallOutcome,
     /** Why it failed: a stable code such as `timeout` or `not_found`. */
     code: text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ }),

@@ -7,6 +7,7 @@ import { BatchId, Digest, EffectId, EventId, OwnerId, Position, RunId, SessionId
 import {
   BACKUP_ENTRIES,
   BACKUP_VALUE_CHARS_MAX,
+  BLOB_PARTS_MAX,
   CALLS_PER_BATCH_MAX,
   DELTAS_CHARS_MAX,
   DELTA_PARTS_MAX,
@@ -261,6 +262,10 @@ export const SubmitsReply = shape('SubmitsReply', {
   answers: list(either('answer', SubmitReceipt, Problem), SUBMITS_TOGETHER_MAX),
 });
 export type SubmitsReply = TypeOf<typeof SubmitsReply>;
+
+/** Blobs that are stored already, and whose bytes one after the other are the blob to store. */
+export const JoinBlobs = shape('JoinBlobs', { parts: list(Digest, BLOB_PARTS_MAX, 1) });
+export type JoinBlobs = TypeOf<typeof JoinBlobs>;
 
 /** A part of a backup: entries of the journal, digests of blobs, or at the end how many there were of both. */
 export const BackupPart = shape(

@@ -113,4 +113,6 @@ const MALFORMED: ReadonlySet<string> = new Set<Rejection['code']>([
   'too_large',
   'too_deep',
   'inconsistent_result',
+  'content_mismatch',
+  'unknown_blob',
 ]);

@@ -18,7 +18,7 @@ export async function settlementOf(
   { outcome, report, durationMs }: CallEnd,
   putBlob: PutBlob,
 ): Promise<Ingress> {
-  const { text, whole, host_session, changes, workspace } = report;
+  const { text, whole, attachments, host_session, changes, workspace } = report;
   const shown = text === '' ? '(no output)' : text;
   const output = await outputContent(shown, { bytesMax: call.output_bytes_max, whole }, putBlob);
   const { batch_id, call_id, plan_hash, attempt } = call;
@@ -37,6 +37,7 @@ export async function settlementOf(
   };
   if (outcome !== 'succeeded') event.code = report.code ?? 'tool_failed';
   if (outcome === 'failed' && report.retryable === true) event.retryable = true;
+  if (attachments !== undefined) event.attachments = attachments;
   if (host_session !== undefined) event.host_session = host_session;
   if (changes !== undefined) event.changes = changes;
   if (changes !== undefined && workspace !== undefined) event.workspace = workspace;

@@ -1,5 +1,6 @@
 // What an executor reports of a call. Executors are not trusted to follow the type: everything they return is decoded.
 import { type TypeOf, flag, integer, jsonObject, shape, text } from '../../schemas/codec.ts';
+import { Attachments } from '../../schemas/content.ts';
 import { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { HostSessionFacts } from '../../schemas/tool-set.ts';
@@ -28,6 +29,8 @@ export const CallReport = shape(
     nextAction: text('nextAction', { max: 4_096 }),
     /** The whole output, when `text` is only part of it and the executor has stored it as a blob. */
     whole: shape('WholeOutput', { ref: Digest, bytes: integer('bytes', 0, BLOB_BYTES_MAX) }),
+    /** Images and PDFs that the model gets with the text; their bytes are already stored as blobs. */
+    attachments: Attachments,
     host_session: HostSessionFacts,
     /** The files it changed; their former content is already stored as blobs. */
     changes: FileChanges,

@@ -2,9 +2,10 @@
 // a blob and removes the file.
 import { readFile, rm } from 'node:fs/promises';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
+import type { Attachments } from '../../schemas/content.ts';
 import type { FileChange, KeptBytes, Withheld } from '../../schemas/undo.ts';
 import type { Host } from '../host/open-host.ts';
-import type { ChangedFile, HostOutcome } from '../host/outcome.ts';
+import type { ChangedFile, HostOutcome, ShownFile } from '../host/outcome.ts';
 import { reasonOf } from '../../src/files/file-failure.ts';
 import { WHOLE_NOTE_BYTES } from '../engine-link/text-content.ts';
 import { type CallReport, failedReport } from './call-report.ts';
@@ -29,7 +30,9 @@ export function hostExecutor(
       const kept: KeptSpill =
         outcome.spill === undefined ? unkeptOf(outcome) : await keepSpill(outcome.spill.path, context);
       const changes = await keepChanges(outcome.changes ?? [], context);
+      const attachments = await keepShown(outcome.shown ?? [], context);
       return reportOf(withNote(outcome, kept.unkept), {
+        ...(attachments.length === 0 ? {} : { attachments }),
         ...(kept.whole === undefined ? {} : { whole: kept.whole }),
         ...(changes.length === 0 ? {} : { changes, ...named }),
       });
@@ -66,6 +69,13 @@ const withNote = (outcome: HostOutcome, unkept: string | undefined): HostOutcome
 /** With it, the note is shorter than WHOLE_NOTE_BYTES. */
 const REASON_CHARS_MAX = 64;
 
+/** Stores the files that the model gets with the text. One that cannot be stored fails the call, which changed nothing. */
+async function keepShown(files: readonly ShownFile[], { putBlob }: CallContext): Promise<Attachments> {
+  const kept: Attachments[number][] = [];
+  for (const { bytes, ...file } of files) kept.push({ ...file, ref: await putBlob(bytes), bytes: bytes.length });
+  return kept;
+}
+
 /** Stores the bytes before the change as blobs, so that they are durable before the bridge reports the call's end. */
 async function keepChanges(changes: readonly ChangedFile[], { putBlob }: CallContext): Promise<readonly FileChange[]> {
   const kept: FileChange[] = [];
@@ -84,7 +94,10 @@ async function keepBytes(bytes: Buffer, putBlob: CallContext['putBlob']): Promis
   }
 }
 
-function reportOf(outcome: HostOutcome, kept: Pick<CallReport, 'whole' | 'changes' | 'workspace'>): CallReport {
+function reportOf(
+  outcome: HostOutcome,
+  kept: Pick<CallReport, 'attachments' | 'whole' | 'changes' | 'workspace'>,
+): CallReport {
   const { success, code, text, data, hostSession } = outcome;
   return {
     success,

@@ -62,7 +62,11 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
 
   async function read(effect: Compact, signal: AbortSignal): Promise<Conversation> {
     const readBlob = (ref: Parameters<typeof blobs.read>[0]) => blobs.read(ref, signal);
-    const rendered = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
+    const rendered = await renderTranscript(effect.transcript, {
+      read: readBlob,
+      kept: (ref) => blobs.kept(ref),
+      files: 'named',
+    });
     if (isLeft(rendered)) {
       throw new ProviderError('provider_terminal', `cannot read the conversation: ${rendered.left.message}`);
     }

@@ -27,6 +27,7 @@ import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
 import { type Failure, generateFailure } from './failure.ts';
 import { layoutWithout } from './layout.ts';
+import { type SecretFileCheck, newSecretFileCheck } from './secret-files.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
@@ -51,6 +52,7 @@ export interface GenerateRunner {
 
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
   const { provider, blobs, putBlob, outbox, leases, clock, log, redactor } = options;
+  const withheld = newSecretFileCheck(redactor);
 
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
@@ -64,7 +66,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   }
 
   async function answer(effect: Generate, signal: AbortSignal): Promise<Ingress> {
-    const request = withoutSecrets(await requestOf(effect, blobs, signal), redactor);
+    const request = withoutSecrets(await requestOf(effect, { blobs, signal, withheld }), redactor);
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };
     log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
@@ -136,9 +138,16 @@ async function layoutOf(
   return null;
 }
 
-async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSignal): Promise<GenerateRequest> {
+interface Reading {
+  readonly blobs: BlobReader;
+  readonly signal: AbortSignal;
+  readonly withheld: SecretFileCheck;
+}
+
+async function requestOf(effect: Generate, { blobs, signal, withheld }: Reading): Promise<GenerateRequest> {
   const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
-  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
+  const kept = (ref: Parameters<BlobReader['kept']>[0]) => blobs.kept(ref);
+  const messages = await renderTranscript(effect.transcript, { read: readBlob, kept, withheld });
   if (isLeft(messages)) {
     throw new ProviderError('provider_terminal', `cannot read the conversation: ${messages.left.message}`);
   }

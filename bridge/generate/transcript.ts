@@ -12,6 +12,7 @@ import { parseJson } from '../../schemas/json.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { type TranscriptEntry, TranscriptPage, type TranscriptState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { noteFiles, withFileNames, withFiles } from './attached-files.ts';
 import { recordedParts } from './layout.ts';
 import { type MessagePage, messagePageOf, pairPages } from './message-pages.ts';
 import type { Message, MessageCall } from '../providers/provider.ts';
@@ -19,8 +20,9 @@ import type { Message, MessageCall } from '../providers/provider.ts';
 type ReadBlob = (ref: Digest) => Promise<E.Either<Rejection, Uint8Array>>;
 
 /**
- * The messages of an effect's `transcript`, with sealed pages and large texts fetched and every call followed by one
- * result. Left: why a page cannot be read. A text that cannot be read is replaced by its excerpts and a note.
+ * The messages of an effect's `transcript`, with sealed pages, large texts and attachments fetched and every call followed
+ * by one result. Left: why a page cannot be read. A text that cannot be read is replaced by its excerpts and a note. An
+ * attachment that cannot be read, or is too much for one request, is named in the text.
  */
 export async function renderTranscript(
   transcript: TranscriptState,
@@ -35,7 +37,8 @@ export async function renderTranscript(
     pages.push(page.right);
   }
   pages.push(messagePageOf(await renderEntries(transcript.open, blobs.read)));
-  return E.right(pairPages(pages));
+  const messages = pairPages(pages);
+  return E.right(blobs.files === 'named' ? await withFileNames(messages) : await withFiles(messages, blobs));
 }
 
 /** What a model is shown in place of the messages that a summary stands for. */
@@ -50,6 +53,10 @@ export interface TranscriptBlobs {
   readonly read: ReadBlob;
   /** The bytes when they are cached, so that a generate need not wait for pages that an earlier one has read. */
   readonly kept?: (ref: Digest) => Uint8Array | null;
+  /** `named`: attachments are not read; the texts name them. */
+  readonly files?: 'sent' | 'named';
+  /** Whether a file must not be sent, because it holds a secret. */
+  readonly withheld?: (bytes: Uint8Array, ref: Digest) => boolean;
 }
 
 /** The text of any content; when it cannot be read, its excerpts and a note. */
@@ -145,9 +152,9 @@ interface EntryTexts {
 }
 
 function messageOf(entry: TranscriptEntry, { text, calls, parts: recorded }: EntryTexts): Message {
-  const { role, call_id = '', tool_name = '', is_error = false, layout } = entry;
-  if (role === 'user') return { role, text };
-  if (role === 'tool') return { role, call_id, name: tool_name, text, is_error };
+  const { role, call_id = '', tool_name = '', is_error = false, layout, attachments } = entry;
+  if (role === 'user') return noteFiles({ role, text }, attachments);
+  if (role === 'tool') return noteFiles({ role, call_id, name: tool_name, text, is_error }, attachments);
   const parts = recorded === null ? null : recordedParts(recorded, { text, calls });
   if (layout === undefined || parts === null) return { role, text, calls };
   return { role, text, calls, layout: { api: layout.api, model: layout.model, parts } };

@@ -1,5 +1,6 @@
 // What a host tool returns, and the one error type that host code throws when a tool cannot do its work.
 import type { Digest } from '../../schemas/ids.ts';
+import type { MediaType } from '../../schemas/content.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { HostSessionFacts } from '../../schemas/tool-set.ts';
 import type { Withheld } from '../../schemas/undo.ts';
@@ -11,6 +12,13 @@ export interface ChangedFile {
   readonly after_digest: Digest | null;
   readonly mode?: number;
   readonly parents_made?: number;
+}
+
+/** A file that the model gets with the text; the executor stores it as a blob. */
+export interface ShownFile {
+  readonly bytes: Buffer;
+  readonly media_type: MediaType;
+  readonly name: string;
 }
 
 export interface HostOutcome {
@@ -27,6 +35,8 @@ export interface HostOutcome {
   readonly unkept?: string;
   /** Facts about the host session that the call established. */
   readonly hostSession?: HostSessionFacts;
+  /** Images and PDFs that the model gets with the text. */
+  readonly shown?: readonly ShownFile[];
   /** The files the call changed, with their bytes before it. */
   readonly changes?: readonly ChangedFile[];
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { SessionId } from '../../schemas/ids.ts';
 import { CommandFailure, type Output, type Streams, commandFailureOf, newOutput, reportFailure } from './output.ts';
 
-export type Options = Readonly<Record<string, string | boolean | undefined>>;
+export type Options = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** One command line: its parser, the streams it prints to, and the exit code of the command that ran. */
 export interface Program {
@@ -54,6 +54,18 @@ export const textOption = (options: Options, name: string): string | undefined =
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 };
+
+/** The values of an option that may be given several times. */
+export const textsOption = (options: Options, name: string): readonly string[] => {
+  const value = options[name];
+  return typeof value === 'object' ? value : [];
+};
+
+export const attachOption = (): Option =>
+  new Option(
+    '--attach <file>',
+    'a PNG, JPEG, GIF, WebP or PDF file that the model gets too; may be repeated',
+  ).argParser((file: string, before: readonly string[] | undefined) => [...(before ?? []), file]);
 
 export function wholeNumber(options: Options, name: string, min: number, max?: number): number {
   const value = textOption(options, name) ?? '';

@@ -6,6 +6,7 @@ import { MODEL_SERVER_NAMES } from '../files/model-servers.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
   type Program,
+  attachOption,
   command,
   dataDir,
   describeDataDir,
@@ -56,6 +57,7 @@ export function addRuns(program: Program): void {
   )
     .option('--workspace <dir>', 'the directory the tools work in', '.')
     .option('--session <id>', 'continue this session instead of a new one')
+    .addOption(attachOption())
     .addOption(apiOption())
     .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL and its like, else gpt-5-mini for OpenAI)')
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')

@@ -1,5 +1,14 @@
 // The options and help of the commands with which people answer calls and steer runs.
-import { type Options, type Program, command, dataDir, sessionArgument, textOption } from './command.ts';
+import {
+  type Options,
+  type Program,
+  attachOption,
+  command,
+  dataDir,
+  sessionArgument,
+  textOption,
+  textsOption,
+} from './command.ts';
 
 export function addAnswers(program: Program): void {
   command(
@@ -52,6 +61,7 @@ export function addAnswers(program: Program): void {
   )
     .option('--session <id>', 'the session, when calls of several sessions have this id')
     .option('--text <text>', 'the result that the model reads')
+    .addOption(attachOption())
     .option('--data <json>', 'structured data; checked against the output schema of the tool')
     .option('--failed', 'the call could not be carried out');
 }
@@ -66,11 +76,17 @@ export function addSteering(program: Program): void {
       const say = textOption(options, 'say');
       return await interruptCommand(
         await dataDir(options),
-        { id: await sessionArgument(id), ...(say === undefined ? {} : { say }) },
+        {
+          id: await sessionArgument(id),
+          attach: textsOption(options, 'attach'),
+          ...(say === undefined ? {} : { say }),
+        },
         output,
       );
     },
-  ).option('--say <text>', 'the instruction the run continues with; without it, the run ends');
+  )
+    .option('--say <text>', 'the instruction the run continues with; without it, the run ends')
+    .addOption(attachOption());
 
   command(
     program,

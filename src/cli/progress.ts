@@ -2,7 +2,7 @@
 import pc from 'picocolors';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { owesCompaction } from '../../reducers/compaction.ts';
-import { type Content, isInline } from '../../schemas/content.ts';
+import { type Attachments, type Content, isInline } from '../../schemas/content.ts';
 import type { EventOfKind, IngressEvent, IngressKind } from '../../schemas/event.ts';
 import type { RunEnd } from '../../schemas/run.ts';
 import type { CallId } from '../../schemas/ids.ts';
@@ -33,7 +33,7 @@ type LinesByKind = { readonly [K in IngressKind]: Describe<EventOfKind<K>> | Uns
 
 /** What a person sees of each kind. When an event ends a run, a line of the end follows. */
 const LINES: LinesByKind = {
-  RunRequested: ({ after }, event) => startLines(after, event.input),
+  RunRequested: ({ after }, event) => startLines(after, event),
   ToolCallsObserved: ({ after }, event) => turnLines(event, after),
   GenerateFailed: ({ before, after }, event) => {
     const again = after.run?.retry?.not_before_ms ?? null;
@@ -71,11 +71,11 @@ const LINES: LinesByKind = {
   ],
   ToolOverridesSet: ({ before, after }, event) => [overridesLine(event), ...offerLines(before, after)],
   SessionConfigured: (_, { config }) => [pc.dim(`  config of later runs: ${visible(JSON.stringify(config))}`)],
-  RunSteered: (_, event) => [pc.dim(`  steered: ${textOf(event.input)}`)],
-  FollowUpQueued: ({ before, after }, { follow_up: { input } }) =>
+  RunSteered: (_, event) => [pc.dim(`  steered: ${saidBy(event)}`)],
+  FollowUpQueued: ({ before, after }, { follow_up }) =>
     before.run === null && after.run !== null
-      ? startLines(after, input)
-      : [pc.dim(`  follow-up run queued: ${textOf(input)}`)],
+      ? startLines(after, follow_up)
+      : [pc.dim(`  follow-up run queued: ${saidBy(follow_up)}`)],
   RunPaused: () => [pc.dim('  paused')],
   RunResumed: () => [pc.dim('  resumed')],
   RunCancelled: ({ after }) => endingLines(after, 'cancelling'),
@@ -95,8 +95,8 @@ const LINES: LinesByKind = {
       ...nextLines(event),
     ];
   },
-  'user.interrupt': (_, { input, by }) => [
-    pc.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${textOf(input)}`),
+  'user.interrupt': (_, { input, attachments = [], by }) => [
+    pc.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${saidBy({ input, attachments })}`),
   ],
   UndoRequested: (_, { call_id, changes = [] }) => [
     pc.dim(`  undo of ${visible(call_id)} requested: ${visible(changes.map(({ path }) => path).join(', '))}`),
@@ -110,9 +110,9 @@ const LINES: LinesByKind = {
 };
 
 /** The first lines of a run; none when it could not start. */
-function startLines({ run, ...state }: SessionState, input: Content): readonly string[] {
+function startLines({ run, ...state }: SessionState, said: Said): readonly string[] {
   if (run === null) return [];
-  return [`${pc.bold(run.run_id)} ${textOf(input)}`, offerLine({ ...state, run })];
+  return [`${pc.bold(run.run_id)} ${saidBy(said)}`, offerLine({ ...state, run })];
 }
 
 /** A run that ends when its running calls have settled; none when it has ended already. */
@@ -172,7 +172,7 @@ function settledLine(event: EventOfKind<'ToolCallSettled'>, before: SessionState
   // What the tool says to people; of a failure without such a message, what is wrong; else the end of the output.
   const { message = good ? undefined : event.result.error } = event.result;
   const told = message === undefined ? lastLine(event.output) : oneLine(message);
-  return `  ${mark} ${pc.dim(`g${group + 1}`)} ${describeCall(call)}${took}${why} ${pc.dim(clip(told))}`;
+  return `  ${mark} ${pc.dim(`g${group + 1}`)} ${describeCall(call)}${took}${why} ${pc.dim(clip(told) + filesIn(event.attachments ?? []))}`;
 }
 
 const nextLines = ({ result }: EventOfKind<'ToolCallSettled' | 'user.custom_tool_result'>): readonly string[] =>
@@ -219,7 +219,7 @@ function endLine({ run_id, outcome, code, message }: RunEnd): string {
 function queuedRunLines(before: SessionState, after: SessionState): readonly string[] {
   if (before.run === null || after.run === null || after.run.run_id === before.run.run_id) return [];
   const started = before.follow_ups[before.follow_ups.length - after.follow_ups.length - 1];
-  return started === undefined ? [] : startLines(after, started.input);
+  return started === undefined ? [] : startLines(after, started);
 }
 
 /** A call as short text: its tool and its most telling arguments. */
@@ -242,6 +242,17 @@ export function countStatuses(batch: ActiveToolBatch): Readonly<Record<string, n
   }
   return counts;
 }
+
+interface Said {
+  readonly input: Content;
+  readonly attachments?: Attachments;
+}
+
+/** What a person said, and how many files come with it. */
+const saidBy = ({ input, attachments = [] }: Said): string => textOf(input) + filesIn(attachments);
+
+const filesIn = ({ length }: Attachments): string =>
+  length === 0 ? '' : ` [${length} ${length === 1 ? 'file' : 'files'}]`;
 
 const textOf = (content: Content): string =>
   isInline(content)

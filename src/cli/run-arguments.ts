@@ -8,11 +8,10 @@ import { isHttpUrl } from '../client/http-url.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../toolsets/consent-presets.ts';
 import type { BridgeCommand } from './commands/bridge.ts';
 import type { RunCommand } from './commands/run.ts';
-import { sessionArgument } from './command.ts';
+import { type Options, sessionArgument, textsOption } from './command.ts';
+import { readAttachments } from './attachments.ts';
 import { modelSettings } from './model-settings.ts';
 import { CommandFailure } from './output.ts';
-
-type Options = Readonly<Record<string, string | boolean | undefined>>;
 
 const INSTRUCTIONS =
   'You are a careful coding agent. Work with the tools you are offered, read before you change, make independent ' +
@@ -52,6 +51,7 @@ export async function runArguments(options: Options): Promise<Omit<RunCommand, '
     // A continued session names its model; --model overrides it.
     bridgeArgs: [...bridge.args, ...(typeof model === 'string' && !recorded ? ['--model', model] : [])],
     secrets: bridge.secrets,
+    files: await readAttachments(textsOption(options, 'attach')),
     ...policyOf(options),
     ...(options['yes'] === true ? { allowBecause: 'refold run --yes', unattended: true } : {}),
     ...(typeof session === 'string' ? { session: await sessionArgument(session) } : {}),

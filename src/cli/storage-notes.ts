@@ -53,6 +53,7 @@ export function noteStorage(client: EngineClient, { notify, freeBytes }: Storage
     submit: (id, request) =>
       noting('events', client.submit(id, request), { wrote: ({ events }) => events.some(({ repeated }) => !repeated) }),
     putBlob: (bytes) => noting('blobs', client.putBlob(bytes), { bytes: bytes.length }),
+    joinBlobs: (request) => noting('blobs', client.joinBlobs(request)),
   };
 }
 

@@ -15,6 +15,7 @@ import type {
   ForkRequest,
   Heartbeat,
   HeartbeatReply,
+  JoinBlobs,
   LeaseGrant,
   LeaseRequest,
   ListDeleted,
@@ -74,6 +75,8 @@ export interface EngineClient {
   backup(signal?: AbortSignal): AsyncIterable<BackupPart>;
   /** Stores bytes under their digest. */
   putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;
+  /** Stores the bytes of stored blobs, one after the other, as one blob; `uploadBlob` sends a large blob this way. */
+  joinBlobs(request: JoinBlobs): TaskEither<Rejection, Digest>;
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;
   close(): Promise<void>;
 }

@@ -93,6 +93,11 @@ export function connect(url: string, token: string, options: TransportOptions = 
         TE.map(({ ref }) => ref),
       );
     },
+    joinBlobs: (request) =>
+      pipe(
+        call(StoredBlob, { method: 'POST', path: '/v1/blobs/join', json: orNull(request) }),
+        TE.map(({ ref }) => ref),
+      ),
     getBlob: (ref) =>
       withArgument(Digest, ref, (known) => transport.bytes({ method: 'GET', path: `/v1/blobs/${known}` })),
     close: () => {

@@ -5,4 +5,5 @@ export { FollowRefused } from './follow-refused.ts';
 export { connect } from './http-client.ts';
 export { must, mustBe } from './must.ts';
 export { RejectedError } from './rejected-error.ts';
+export { uploadBlob } from './upload-blob.ts';
 export { withAccess } from './with-access.ts';

@@ -55,6 +55,7 @@ export function withAccess(client: EngineClient, access: Access): EngineClient {
     heartbeat: held('heartbeat', (...given) => client.heartbeat(...given)),
     release: held('release', (...given) => client.release(...given)),
     putBlob: held('putBlob', (...given) => client.putBlob(...given)),
+    joinBlobs: held('joinBlobs', (...given) => client.joinBlobs(...given)),
     getBlob: held('getBlob', (...given) => client.getBlob(...given)),
     close: () => client.close(),
   };

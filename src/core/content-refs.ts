@@ -1,7 +1,7 @@
 // The blobs an event refers to. Values that a model or a tool wrote (arguments, result data, schemas) are never
 // references, even when they have the shape of one.
 import { pointerSegment } from '../../schemas/rejection.ts';
-import { BlobText } from '../../schemas/content.ts';
+import { Attachment, BlobText, type MediaType } from '../../schemas/content.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { KeptBytes } from '../../schemas/undo.ts';
@@ -13,6 +13,8 @@ export interface ContentRef {
   readonly bytes: number;
   /** How it describes its text; absent for bytes that are not text. */
   readonly excerpts?: Pick<BlobText, 'head' | 'tail'>;
+  /** The type of an attachment. */
+  readonly mediaType?: MediaType;
 }
 
 /** The references of an event, or of a request, in its order. */
@@ -24,6 +26,9 @@ function refsIn(value: unknown, path: string): readonly ContentRef[] {
   if (BlobText.is(value)) {
     const { ref, bytes, head, tail } = value;
     return [{ path, ref, bytes, excerpts: { head, tail } }];
+  }
+  if (Attachment.is(value)) {
+    return [{ path, ref: value.ref, bytes: value.bytes, mediaType: value.media_type }];
   }
   if (KeptBytes.is(value)) return [{ path, ref: value.ref, bytes: value.bytes }];
   return Object.entries(value).flatMap(([key, item]) =>

@@ -14,6 +14,7 @@ import {
   type EngineInfo,
   ForkSession,
   Heartbeat,
+  JoinBlobs,
   LeaseRequest,
   ListDeleted,
   ListSessions,
@@ -35,6 +36,7 @@ import type { TellFault } from './faults.ts';
 import { backupParts } from './backup.ts';
 import type { Deltas } from './deltas.ts';
 import { type ChangeNotices, type Followed, follow, followLive } from './follow.ts';
+import { newBlobJoins } from './join-blobs.ts';
 import type { LiveSession } from './append/live-session.ts';
 import { type Intake, newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
@@ -64,6 +66,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 
   const intake = newIntake(closed, ports.tellFault, pause);
   const unlessDraining = refusingWhen(draining);
+  const joins = newBlobJoins(blobs);
 
   return {
     info: () => intake.whileOpen(() => Promise.resolve(right(ports.info))),
@@ -108,6 +111,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     backup: () => backupParts(journal, blobs, closed),
     ...leasing(ports, intake),
     putBlob: (bytes) => intake.whileOpen(() => blobs.put(bytes)()),
+    joinBlobs: (request) => intake.withRequest(JoinBlobs, request, (asked) => joins(asked)),
     getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),
   };

@@ -93,6 +93,7 @@ export function measureClient(client: EngineClient, metrics: Metrics): EngineCli
     followLive: (id, options) => counted(client.followLive(id, options)),
     postDeltas: (id, request) => counting(client.postDeltas(id, request)),
     putBlob: (bytes) => counting(client.putBlob(bytes)),
+    joinBlobs: (request) => counting(client.joinBlobs(request)),
     getBlob: (ref) => counting(client.getBlob(ref)),
   };
 }

@@ -22,6 +22,7 @@ import type {
   DeltaFrame,
   ForkSession,
   Heartbeat,
+  JoinBlobs,
   LeaseRequest,
   ListSessions,
   PostDeltas,
@@ -151,6 +152,10 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
       TE.chain((bytes) => client.putBlob(bytes)),
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
+  },
+  joinBlobs: async (context, client) => {
+    const joined = await withBody(context, (request) => client.joinBlobs(request as unknown as JoinBlobs));
+    return isLeft(joined) ? problemResponse(joined.left) : Response.json({ ref: joined.right }, { status: 201 });
   },
   getBlob: async (context, client) => {
     const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();

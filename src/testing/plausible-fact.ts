@@ -3,10 +3,11 @@ import { callStateAt, positionOf } from '../../reducers/batch-index.ts';
 import { effects } from '../core/effects.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import { INGRESS_KINDS, type IngressKind } from '../../schemas/event.ts';
+import type { Attachments } from '../../schemas/content.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
-import { type Fact, call, say } from './facts.ts';
+import { type Fact, type Loose, call, say } from './facts.ts';
 
 /** The numbers that decide: `what` (0 to 99) picks the kind of fact, `a` and `b` its details. */
 export interface Draw {
@@ -121,6 +122,7 @@ const WAYS: Ways = {
         plan_hash: owed.plan_hash,
         result: { success: b % 5 > 0 },
         output: say(`of ${owed.call_id}`),
+        ...filesOf(b),
         ...retryable(b),
       }),
       'tool.cancel': (owed, { state }) => ({
@@ -158,8 +160,10 @@ const WAYS: Ways = {
     },
   },
   SessionConfigured: { unasked: ({ b }) => [{ kind: 'SessionConfigured', config: { turns_max: 1 + b } }] },
-  RunSteered: { unasked: ({ run_id }) => [{ kind: 'RunSteered', run_id, input: say('left') }] },
-  FollowUpQueued: { unasked: () => [{ kind: 'FollowUpQueued', follow_up: { input: say('then') } }] },
+  RunSteered: { unasked: ({ run_id, b }) => [{ kind: 'RunSteered', run_id, input: say('left'), ...filesOf(b) }] },
+  FollowUpQueued: {
+    unasked: ({ b }) => [{ kind: 'FollowUpQueued', follow_up: { input: say('then'), ...filesOf(b) } }],
+  },
   RunPaused: { unasked: ({ run_id }) => [{ kind: 'RunPaused', run_id }] },
   RunResumed: { unasked: ({ run_id }) => [{ kind: 'RunResumed', run_id }] },
   RunCancelled: { unasked: ({ run_id }) => [{ kind: 'RunCancelled', run_id, reason: 'no' }] },
@@ -185,13 +189,14 @@ const WAYS: Ways = {
         ...addressOf(owed),
         result: { success: b % 5 > 0 },
         output: say(`of ${owed.call_id}, by hand`),
+        ...filesOf(b),
       }),
     },
   },
   'user.interrupt': {
-    unasked: ({ run_id }) => [
+    unasked: ({ run_id, b }) => [
       { kind: 'user.interrupt', run_id },
-      { kind: 'user.interrupt', run_id, input: say('rather this') },
+      { kind: 'user.interrupt', run_id, input: say('rather this'), ...filesOf(b) },
     ],
   },
   UndoRequested: {
@@ -219,7 +224,18 @@ const WAYS: Ways = {
   TimeReached: { answers: { wake: ({ at_ms }) => ({ kind: 'TimeReached', due_at_ms: at_ms }) } },
 };
 
-const request = (a: number): FactOf<'RunRequested'> => ({ kind: 'RunRequested', input: say(`go ${a}`) });
+const request = (a: number): FactOf<'RunRequested'> => ({
+  kind: 'RunRequested',
+  input: say(`go ${a}`),
+  ...filesOf(a),
+});
+
+/** One or two attachments for one draw in four. The fold reads no blob, so there need not be one. */
+function filesOf(draw: number): { readonly attachments?: Loose<Attachments> } {
+  if (draw % 4 > 0) return {};
+  const file = { bytes: draw, media_type: 'image/png' as const, ref: `sha256:${String(draw % 10).repeat(64)}` };
+  return { attachments: draw % 8 === 0 ? [file] : [file, { ...file, name: 'b.png' }] };
+}
 
 const hostSession = (host_session_status: 'ready' | 'closed'): FactOf<'HostSessionUpdated'> => ({
   kind: 'HostSessionUpdated',

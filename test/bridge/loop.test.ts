@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../bridge/providers/provider.ts';
+import { PNG, attachmentOf } from '../support/attachments.ts';
 import { newWorld, SESSION, call, resultsOf, statusOf, textOfEntry } from '../support/bridge/harness.ts';
 import { CALL_GRACE_MS } from '../../schemas/limits.ts';
 
@@ -305,20 +307,52 @@ describe('a tool that misbehaves is a failed call', () => {
     expect(world.engine.of('ToolCallSettled')).toEqual([]);
   });
 
-  test('one whose result the engine refuses as malformed settles as invalid_output', async () => {
-    const world = newWorld({ turns: [[call('x', 'read')]] });
-    let refusals = 1;
-    world.engine.fault = ({ events }) => {
-      if (!events.some(({ kind }) => kind === 'ToolCallSettled')) return null;
-      if (refusals > 2) return null;
-      refusals += 1;
-      return { code: 'invalid_shape', path: '/events/0/result', message: 'no' };
-    };
-    world.start();
-    world.request();
-    await world.finish();
-    expect(world.engine.of('ToolCallSettled')[0]).toMatchObject({ code: 'invalid_output', outcome: 'failed' });
+  test.each(['invalid_shape', 'content_mismatch', 'unknown_blob'] as const)(
+    'one whose result the engine refuses as %s settles as invalid_output',
+    async (code) => {
+      const world = newWorld({ turns: [[call('x', 'read')]] });
+      let refusals = 1;
+      world.engine.fault = ({ events }) => {
+        if (!events.some(({ kind }) => kind === 'ToolCallSettled')) return null;
+        if (refusals > 2) return null;
+        refusals += 1;
+        return { code, path: '/events/0/result', message: 'no' };
+      };
+      world.start();
+      world.request();
+      await world.finish();
+      expect(world.engine.of('ToolCallSettled')[0]).toMatchObject({ code: 'invalid_output', outcome: 'failed' });
+    },
+  );
+});
+
+test('the files that a result comes with are recorded, and go to the model with it', async () => {
+  const asked: (readonly Message[])[] = [];
+  const world = newWorld();
+  world.start({
+    executors: [
+      {
+        tools: ['*'],
+        run: async (_call, _args, { putBlob }) => {
+          const ref = await putBlob(PNG);
+          const attachment = { ref, bytes: PNG.length, media_type: 'image/png' as const, name: 'shot.png' };
+          return { success: true, text: 'taken', attachments: [attachment] };
+        },
+      },
+    ],
+    provider: {
+      generate: ({ turn, messages }) => {
+        asked.push(messages);
+        return Promise.resolve(turn === 1 ? { calls: [call('x', 'read')] } : { content: 'seen', calls: [] });
+      },
+    },
   });
+  world.request();
+  await world.finish();
+  const attachments = [attachmentOf(PNG, 'image/png', 'shot.png')];
+  expect(world.engine.of('ToolCallSettled')).toMatchObject([{ outcome: 'succeeded', attachments }]);
+  const shown = [{ media_type: 'image/png', name: 'shot.png', bytes: PNG }];
+  expect(asked[1]?.at(-1)).toMatchObject({ role: 'tool', text: 'taken', attachments: shown });
 });
 
 describe('outputs', () => {

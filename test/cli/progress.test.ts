@@ -5,6 +5,7 @@ import { type IngressKind, INGRESS_KINDS, type Position } from '../../schemas/in
 import { progressLines } from '../../src/cli/progress.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { PDF, PNG, attachmentOf } from '../support/attachments.ts';
 import { Session, call, say, session } from '../support/session.ts';
 
 /** The lines of the last event of a session, without colours. */
@@ -197,4 +198,26 @@ test('an undo that succeeded, and overrides that are lifted', () => {
   expect(seen(few(), (of) => of.takes('ToolOverridesSet', { scope: 'session' }))).toEqual([
     '  overrides of the session: none',
   ]);
+});
+
+test('what comes with files says how many', () => {
+  const attachments = [attachmentOf(PNG, 'image/png'), attachmentOf(PDF, 'application/pdf')];
+  const one = attachments.slice(0, 1);
+  const said = { run_id: 'run-1', input: { text: 'see' } };
+  expect(seen(few(), (of) => of.takes('RunRequested', { input: { text: 'go' }, attachments }))).toEqual([
+    'run-1 go [2 files]',
+    OFFERED,
+  ]);
+  expect(seen(run(), (of) => of.takes('RunSteered', { ...said, attachments: one }))).toEqual([
+    '  steered: see [1 file]',
+  ]);
+  expect(seen(run(), (of) => of.takes('user.interrupt', { ...said, attachments }))[0]).toContain(': see [2 files]');
+  const settled = (of: Session): Session =>
+    of.takes('ToolCallSettled', {
+      ...of.callFields('a'),
+      result: { success: true },
+      output: { text: 'ok' },
+      attachments,
+    });
+  expect(seen(batch().started('a'), settled)[0]).toMatch(/ ok \[2 files\]$/);
 });

@@ -1,7 +1,9 @@
-// host.fs.read_file: reads a range of a file, as text or as base64.
+// host.fs.read_file: reads a range of a file, as text or as base64. A whole image or PDF is shown to the model itself.
+import { posix } from 'node:path';
+import { sniffMediaType } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalChoice, optionalCount, requiredText } from '../arguments.ts';
-import { OUTPUT_BYTES_MIN } from '../../../schemas/limits.ts';
+import { ATTACHMENT_BYTES_MAX, ATTACHMENT_NAME_CHARS_MAX, OUTPUT_BYTES_MIN } from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { Redactor } from '../../secrets/redactor.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
@@ -24,9 +26,31 @@ export function readFileTool(args: JsonObject, { workspace, redactor }: HostPart
   const bytesMax = Math.min(optionalCount(args, 'max_bytes', 1, roomBytes) ?? roomBytes, roomBytes);
   return withFile(workspace, path, (file) => {
     const window = windowOf(file, offset, bytesMax, Math.max(redactor.reach, CHARACTER_BYTES));
-    const read = encoding === 'utf8' ? asText(window, path, redactor) : asBase64(window, redactor);
-    return describe(read, path, file.stats.size);
+    const read = encoding === 'utf8' ? asText(window, redactor) : asBase64(window, redactor);
+    if (read !== null) return describe(read, path, file.stats.size);
+    const isWhole = args['offset_bytes'] === undefined && args['max_bytes'] === undefined;
+    const shown = isWhole ? asShown(file, path, redactor) : null;
+    if (shown !== null) return shown;
+    throw new ToolFault(
+      'invalid_utf8',
+      `${path.shown} is not UTF-8 text in this range; read it with encoding "bytes" (base64)`,
+    );
   });
+}
+
+/** An image or a PDF by its first bytes, whole; null for any other file, a large one, and one that holds a secret. */
+function asShown({ fd, stats }: OpenFile, path: WorkspacePath, redactor: Redactor): HostOutcome | null {
+  if (stats.size > ATTACHMENT_BYTES_MAX) return null;
+  const bytes = readRange(fd, 0, stats.size);
+  const media_type = sniffMediaType(bytes);
+  if (media_type === null || redactor.has(bytes)) return null;
+  const name = posix.basename(path.shown).slice(0, ATTACHMENT_NAME_CHARS_MAX).toWellFormed();
+  const read = { offset_bytes: 0, read_bytes: bytes.length, truncated: false };
+  const data = { path: path.shown, size_bytes: stats.size, ...read };
+  return {
+    ...succeeded(`[${path.shown}: ${media_type}, ${bytes.length} bytes; attached]`, data),
+    shown: [{ bytes, media_type, name }],
+  };
 }
 
 interface FileWindow {
@@ -53,8 +77,8 @@ function windowOf({ fd, stats }: OpenFile, offset: number, bytesMax: number, rea
 }
 
 // A window that begins or ends inside a character is moved to whole characters, so that reading on from `end` loses
-// nothing. It has at least one character, so that reading on always ends.
-function asText(window: FileWindow, path: WorkspacePath, redactor: Redactor): Read {
+// nothing. It has at least one character, so that reading on always ends. Null when the bytes are not UTF-8.
+function asText(window: FileWindow, redactor: Redactor): Read | null {
   const { bytes, base } = window;
   const first = window.start - base;
   let start = first;
@@ -65,12 +89,7 @@ function asText(window: FileWindow, path: WorkspacePath, redactor: Redactor): Re
     do end += 1;
     while (end - start < CHARACTER_BYTES && isContinuation(bytes[end]));
   }
-  if (decodeUtf8(bytes.subarray(start, end)) === null) {
-    throw new ToolFault(
-      'invalid_utf8',
-      `${path.shown} is not UTF-8 text in this range; read it with encoding "bytes" (base64)`,
-    );
-  }
+  if (decodeUtf8(bytes.subarray(start, end)) === null) return null;
   const text = decodeUtf8(redactor.window(bytes, start, end)) ?? '';
   return { text, start: base + start, end: base + end };
 }

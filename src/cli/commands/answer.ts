@@ -1,5 +1,6 @@
 // `refold answer`: the result of a call that a person carries out.
-import type { Options } from '../command.ts';
+import { readAttachments, storeAttachments } from '../attachments.ts';
+import { type Options, textsOption } from '../command.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { fulfilling } from '../people/answers.ts';
@@ -15,7 +16,9 @@ export const answerCommand = (to: AnswerTo, options: Options, output: Output): P
       throw new CommandFailure('invalid_shape', 'no answer is given. Give --text "…", or --data \'{…}\'');
     }
     const answer = typeof text === 'string' ? text : JSON.stringify(data);
+    const attached = await storeAttachments(client, await readAttachments(textsOption(options, 'attach')));
     const content = await must(storeContent(client, answer));
     const success = options['failed'] !== true;
-    return fulfilling(action, userName(), { success, output: content, ...(data === undefined ? {} : { data }) });
+    const result = { success, output: content, ...attached, ...(data === undefined ? {} : { data }) };
+    return fulfilling(action, userName(), result);
   });

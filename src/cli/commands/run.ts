@@ -13,6 +13,7 @@ import { connect } from '../../client/http-client.ts';
 import { refuseStranger } from '../../files/listening-user.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
+import { type FileToAttach, storeAttachments } from '../attachments.ts';
 import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
@@ -36,6 +37,8 @@ export interface RunCommand {
   /** The session to continue; a new one when absent. */
   readonly session?: SessionId;
   readonly config: RunConfigPatch;
+  /** What goes to the model with the prompt. */
+  readonly files?: readonly FileToAttach[];
   readonly bridgeArgs: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;
   /** The policy of a new session; the default one when absent. */
@@ -180,8 +183,9 @@ function reportRestart(name: string, problem: string | null, output: Output): vo
 async function follow(command: RunCommand, client: EngineClient, id: SessionId, output: Output): Promise<RunSummary> {
   const startedAt = performance.now();
   const input = await must(storeContent(client, command.prompt));
+  const attached = await storeAttachments(client, command.files ?? []);
   const before = (await must(client.session(id))).state.runs_started;
-  await must(client.submit(id, { events: [{ kind: 'RunRequested', input }] }));
+  await must(client.submit(id, { events: [{ kind: 'RunRequested', input, ...attached }] }));
   const cancelOnInterrupt = (): void => void cancel(client, id);
   process.once('SIGINT', cancelOnInterrupt);
   let events = 0;

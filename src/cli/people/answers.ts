@@ -1,6 +1,6 @@
 // The events of people's answers. Each names the batch, the call and the digest of the arguments that it answers.
 import type { GrantScope } from '../../../schemas/consent.ts';
-import type { Content } from '../../../schemas/content.ts';
+import type { Attachments, Content } from '../../../schemas/content.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { RequiredAction } from '../../core/status.ts';
@@ -45,13 +45,19 @@ export const denying = (action: RequiredAction, by: string, { message, instead }
 export interface Fulfilment {
   readonly success: boolean;
   readonly output: Content;
+  readonly attachments?: Attachments;
   readonly data?: JsonObject;
 }
 
-export const fulfilling = (action: RequiredAction, by: string, { success, output, data }: Fulfilment): Ingress => ({
+export const fulfilling = (
+  action: RequiredAction,
+  by: string,
+  { success, output, attachments, data }: Fulfilment,
+): Ingress => ({
   kind: 'user.custom_tool_result',
   ...addressOf(action),
   by,
   result: { success, ...(success ? {} : { needsFollowup: true }), ...(data === undefined ? {} : { data }) },
   output,
+  ...(attachments === undefined ? {} : { attachments }),
 });

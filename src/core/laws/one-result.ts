@@ -135,12 +135,16 @@ function misread(judged: LawCase, { open, entries, results }: Closing): readonly
 function misdigested(judged: LawCase, { open, entries }: Closing): readonly LawBreach[] {
   const event = closingOf(judged.folded, open);
   if (event === null || open.calls.some(({ result }) => result === null)) return [];
-  const results = open.calls.map((call) => ({
-    call_id: call.call_id,
-    code: codeBefore(judged.folded, call),
-    output: entries[call.index]?.content ?? null,
-    status: call.result?.status ?? null,
-  }));
+  const results = open.calls.map((call) => {
+    const { attachments, content = null } = entries[call.index] ?? {};
+    return {
+      ...(attachments === undefined ? {} : { attachments }),
+      call_id: call.call_id,
+      code: codeBefore(judged.folded, call),
+      output: content,
+      status: call.result?.status ?? null,
+    };
+  });
   const due = digestJson(results);
   if (event.results_digest === due) return [];
   const message = `${open.batch_id} closes with the results ${event.results_digest}, but the model reads ${due}`;

@@ -1,13 +1,17 @@
 // Compares the references to blobs in a request with the blobs. A reference is recorded for ever: one to a blob that does
 // not exist, or that is described otherwise than it is, must not be.
 import { isLeft } from 'fp-ts/lib/Either.js';
+import { MEDIA_TYPES, type MediaType, sniffMediaType } from '../../../schemas/content.ts';
 import type { Digest } from '../../../schemas/ids.ts';
 import { EXCERPT_CHARS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { BlobEnds, Blobs } from '../../blobs/blobs.ts';
 import { type ContentRef, contentRefs } from '../../core/content-refs.ts';
 
-/** `unknown_blob` or `content_mismatch` with the path of the first reference that does not fit its blob, else null. */
+/**
+ * `unknown_blob` or `content_mismatch` with the path of the first reference that does not fit its blob, else null. An
+ * attachment whose first bytes are those of none of its types is an `invalid_value`.
+ */
 export async function findContentFault(blobs: Blobs, request: object): Promise<Rejection | null> {
   if (!mayRefer(request)) return null;
   const known = new Map<Digest, BlobEnds>();
@@ -41,16 +45,28 @@ async function readFault(blobs: Blobs, { ref, path }: ContentRef, otherwise: Rej
 /** A UTF-16 unit takes at most three bytes; one more character, because the bytes may begin or end inside one. */
 const EXCERPT_BYTES = 3 * EXCERPT_CHARS + 4;
 
-function findMismatch({ path, ref, bytes, excerpts }: ContentRef, ends: BlobEnds): Rejection | null {
+function findMismatch({ path, ref, bytes, excerpts, mediaType }: ContentRef, ends: BlobEnds): Rejection | null {
   const mismatch = (field: string, says: string): Rejection =>
     reject('content_mismatch', `${path}/${field}`, `blob ${ref} ${says}`);
   if (bytes !== ends.bytes) return mismatch('bytes', `has ${ends.bytes} bytes, not ${bytes}; give its size`);
+  if (mediaType !== undefined) return findTypeFault(path, mediaType, ends);
   if (excerpts === undefined) return null;
   const { head, tail } = excerpts;
   const begins = readText(ends.head).slice(0, head.length).toWellFormed();
   if (begins !== head) return mismatch('head', 'begins otherwise; give the first characters of its text, or none');
   const last = tail === '' ? '' : readText(ends.tail).slice(-tail.length).toWellFormed();
   return last === tail ? null : mismatch('tail', 'ends otherwise; give the last characters of its text, or none');
+}
+
+/** The type is what the bytes say, whatever the name or the client says. */
+function findTypeFault(path: string, claimed: MediaType, { head }: BlobEnds): Rejection | null {
+  const found = sniffMediaType(head);
+  if (found === claimed) return null;
+  if (found === null) {
+    const message = `the file is none of ${MEDIA_TYPES.join(', ')} by its first bytes; attach one of these`;
+    return reject('invalid_value', path, message);
+  }
+  return reject('content_mismatch', `${path}/media_type`, `the file is ${found} by its first bytes, not ${claimed}`);
 }
 
 const readText = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);

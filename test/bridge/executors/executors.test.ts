@@ -15,6 +15,7 @@ import { wantedBy } from '../../../bridge/executors/lease-request.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import { brand } from '../../../schemas/ids.ts';
+import { PNG, attachmentOf } from '../../support/attachments.ts';
 
 const executor = (name: string, ...tools: readonly string[]): Executor & { readonly name: string } => ({
   name,
@@ -65,6 +66,26 @@ test('the host executor names its workspace: in what it asks to undo, and with t
   });
   const none = combineExecutors([executor('any', 'mcp.*')]);
   expect(wantedBy({ owner: brand('b'), executors: none }, 1)).not.toHaveProperty('workspace');
+});
+
+describe('the files that a call shows', () => {
+  const shown = [{ bytes: Buffer.from(PNG), media_type: 'image/png' as const, name: 'a.png' }];
+  const host = hostExecutor({
+    has: () => true,
+    run: () => Promise.resolve({ success: true, text: 'attached', shown }),
+  });
+
+  test('are stored, and reported as attachments', async () => {
+    const report = await host.run(target('host.fs.read_file'), {}, context());
+    const attachments = [attachmentOf(PNG, 'image/png', 'a.png')];
+    expect(report).toEqual({ success: true, text: 'attached', attachments });
+    expect(CallReport.is(report)).toBe(true);
+  });
+
+  test('fail the call when they cannot be stored', async () => {
+    const putBlob = () => Promise.reject(new Error('a secret'));
+    await expect(host.run(target('host.fs.read_file'), {}, { ...context(), putBlob })).rejects.toThrow('a secret');
+  });
 });
 
 describe('a pattern', () => {

@@ -3,6 +3,8 @@ import { chmodSync, chownSync, linkSync, mkdirSync, readFileSync, statSync, syml
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { ATTACHMENT_BYTES_MAX } from '../../../schemas/limits.ts';
+import { PDF, PNG, ZIP } from '../../support/attachments.ts';
 import { type TestHost, makeHost } from '../../support/host/workspace.ts';
 
 let host: TestHost;
@@ -73,6 +75,42 @@ describe('host.fs.read_file', () => {
     const refused = await read({ path: 'r/raw.bin' });
     expect(refused).toMatchObject({ success: false, code: 'invalid_utf8' });
     expect(refused.text).toContain('encoding "bytes"');
+  });
+
+  test('a whole image or PDF is shown to the model', async () => {
+    host.workspace.write('r/pics/a.png', PNG);
+    const outcome = await read({ path: 'r/pics/a.png' });
+    expect(outcome).toMatchObject({
+      success: true,
+      text: `[r/pics/a.png: image/png, ${PNG.length} bytes; attached]`,
+      data: { size_bytes: PNG.length, read_bytes: PNG.length, truncated: false },
+      shown: [{ bytes: Buffer.from(PNG), media_type: 'image/png', name: 'a.png' }],
+    });
+    host.workspace.write('r/b.pdf', PDF);
+    expect((await read({ path: 'r/b.pdf' })).shown).toMatchObject([{ media_type: 'application/pdf' }]);
+  });
+
+  test('a part of one, one with a secret, a large one and any other file are not', async () => {
+    host.workspace.write('r/s.png', Buffer.concat([PNG, Buffer.from('hunter2-hunter2!')]));
+    const large = Buffer.alloc(ATTACHMENT_BYTES_MAX + 1);
+    large.set(PNG);
+    host.workspace.write('r/l.png', large);
+    host.workspace.write(
+      'r/z.png',
+      ZIP.map((byte) => byte | 0x80),
+    );
+    for (const args of [
+      { path: 'r/s.png' },
+      { path: 'r/l.png' },
+      { path: 'r/z.png' },
+      { path: 'r/pics/a.png', offset_bytes: 0 },
+      { path: 'r/pics/a.png', max_bytes: 4 },
+    ]) {
+      expect(await read(args)).toMatchObject({ success: false, code: 'invalid_utf8' });
+    }
+    const asked = await read({ path: 'r/pics/a.png', encoding: 'bytes' });
+    expect(asked).toMatchObject({ success: true, text: Buffer.from(PNG).toString('base64') });
+    expect(asked).not.toHaveProperty('shown');
   });
 
   test('a byte order mark is kept', async () => {

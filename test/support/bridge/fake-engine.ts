@@ -338,6 +338,13 @@ export class FakeEngine {
           this.blobs.set(ref, bytes.slice());
           return right(ref);
         }),
+      joinBlobs: ({ parts }) =>
+        answering(() => {
+          const bytes = Buffer.concat(parts.map((part) => this.blobs.get(part) ?? new Uint8Array()));
+          const ref = digestText(bytes);
+          this.blobs.set(ref, bytes);
+          return right(ref);
+        }),
       getBlob: (ref) =>
         answering(() => {
           const bytes = this.blobs.get(ref);

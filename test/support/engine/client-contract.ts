@@ -5,11 +5,12 @@ import { digestText } from '../../../schemas/canonical.ts';
 import type { Effect, EffectOfKind } from '../../../schemas/effect.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import { type OwnerId, type SessionId, type Version, brand } from '../../../schemas/ids.ts';
-import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, BLOB_PARTS_MAX, BLOB_PART_BYTES, BODY_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { Submit } from '../../../schemas/wire.ts';
 import { allSessions } from '../../../src/client/all-sessions.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { must } from '../../../src/client/must.ts';
+import { uploadBlob } from '../../../src/client/upload-blob.ts';
 import { replay, stateBytes, stateDigest } from '../../../src/core/index.ts';
 import { BAD_REQUESTS } from './bad-requests.ts';
 import { ZERO_DIGEST } from './inputs.ts';
@@ -514,6 +515,51 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await outcome(client.getBlob(brand('sha256:../../etc/passwd')))).toBe('invalid_shape');
       });
 
+      test('are joined in the order given', async () => {
+        const part = async (text: string) => await must(client.putBlob(new TextEncoder().encode(text)));
+        const [one, two] = [await part('one'), await part('two')];
+        const ref = await must(client.joinBlobs({ parts: [two, one, two] }));
+        expect(ref).toBe(digestText('twoonetwo'));
+        expect(new TextDecoder().decode(await must(client.getBlob(ref)))).toBe('twoonetwo');
+        expect(await must(client.joinBlobs({ parts: [one] }))).toBe(one);
+      });
+
+      test('are not joined without every part, without any, or beyond their number', async () => {
+        const part = await must(client.putBlob(new TextEncoder().encode('one')));
+        expect(await refusal(client.joinBlobs({ parts: [part, ZERO_DIGEST] }))).toMatchObject({
+          code: 'unknown_blob',
+          path: '/parts/1',
+        });
+        const many = Array.from({ length: BLOB_PARTS_MAX + 1 }, () => part);
+        for (const parts of [[], many, ['x']]) {
+          expect(await outcome(client.joinBlobs({ parts } as never))).toBe('invalid_shape');
+        }
+        expect(await outcome(client.joinBlobs(undefined as never))).toBe('invalid_shape');
+      });
+
+      test('are not joined into one that is too large', async () => {
+        const part = await must(client.putBlob(new Uint8Array(1_048_576)));
+        const parts = Array.from({ length: BLOB_BYTES_MAX / 1_048_576 + 1 }, () => part);
+        expect(await refusal(client.joinBlobs({ parts }))).toMatchObject({ code: 'too_large', path: '/parts/64' });
+      });
+
+      test('large ones are uploaded in parts', async () => {
+        const bytes = Uint8Array.from({ length: 2 * BLOB_PART_BYTES + 5 }, (_, at) => at % 251);
+        const sizes: number[] = [];
+        const counted = {
+          ...client,
+          putBlob: (part: Uint8Array) => {
+            sizes.push(part.length);
+            return client.putBlob(part);
+          },
+        };
+        const ref = await must(uploadBlob(counted, bytes));
+        expect(ref).toBe(digestText(bytes));
+        expect(sizes).toEqual([BLOB_PART_BYTES, BLOB_PART_BYTES, 5]);
+        expect(digestText(await must(client.getBlob(ref)))).toBe(ref);
+        expect(await outcome(uploadBlob(counted, new Uint8Array(BLOB_BYTES_MAX + 1)))).toBe('too_large');
+      });
+
       test('are reported as damaged', async ({ skip }) => {
         if (connected.damageBlob === undefined) skip();
         const ref = await must(client.putBlob(new TextEncoder().encode('precious')));
@@ -543,6 +589,7 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         client.lease(leaseRequest(A)),
         client.heartbeat({ owner: A, leases: [] }),
         client.putBlob(new Uint8Array()),
+        client.joinBlobs({ parts: [ZERO_DIGEST] }),
         client.getBlob(ZERO_DIGEST),
       ]) {
         expect(await outcome(task)).toBe('closing');
