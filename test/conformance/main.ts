@@ -1,10 +1,14 @@
 // The program behind `npm run conformance`: checks corpora section by section, and prints a table and the failures.
 import { checkedTable } from './checked-table.ts';
+import { batches } from './batches.ts';
 import { fixtures } from './fixtures.ts';
+import { histories } from './histories.ts';
 import { recordings } from './recordings.ts';
+import { schemas } from './schemas.ts';
+import { sessions } from './sessions.ts';
 import { type Section, newTally } from './tally.ts';
 
-const SECTIONS: readonly Section[] = [recordings, fixtures];
+const SECTIONS: readonly Section[] = [recordings, fixtures, schemas, batches, sessions, histories];
 
 const FAILURES_SHOWN = 50;
 const PROGRESS_EVERY_MS = 500;
