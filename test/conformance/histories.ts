@@ -11,7 +11,7 @@ import { anyLayout } from './layouts.ts';
 import { type Pages, type RequestsChecked, MODELS, addPages, checkRequests } from './requests.ts';
 import type { Section } from './tally.ts';
 
-const HISTORIES = 100;
+const HISTORIES = 50;
 const FACTS = 250;
 
 export const histories: Section = {

@@ -1,7 +1,7 @@
 // Recorded sessions of agents through the fold, with their results in reversed order, interrupts, steers and model changes:
 // each request on the way is one that every API takes.
 import { ToolName } from '../../schemas/ids.ts';
-import type { JsonObject } from '../../schemas/json.ts';
+import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { type Random, randomFrom } from '../../src/testing/random.ts';
 import { packageOf } from '../../src/testing/facts.ts';
 import { toObservedCalls } from '../../bridge/generate/observed-calls.ts';
@@ -156,7 +156,7 @@ function settled(from: Session, random: Random, results: ReadonlyMap<string, Res
     if (cancelled !== undefined) now = now.settled(cancelled, { outcome: 'cancelled' });
     else if (call_id !== undefined) {
       const { text = '', success = false } = results.get(call_id) ?? {};
-      now = now.settled(call_id, { success, output: text });
+      now = now.settled(call_id, { success, output: text.slice(0, INLINE_CHARS_MAX) });
     } else if (now.effectsOf('batch.settle').length > 0) now = now.batchSettled();
     else if (now.effectsOf('llm.compact').length > 0) {
       now = random.oneIn(4) ? now.compactFailed() : now.compacted('What was said so far.');
