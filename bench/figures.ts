@@ -2,6 +2,7 @@
 import type { Figure } from './figure.ts';
 import { atRest } from './figures/at-rest.ts';
 import { batches } from './figures/batches.ts';
+import { decode } from './figures/decode.ts';
 import { fold } from './figures/fold.ts';
 import { httpTurn } from './figures/http-turn.ts';
 import { journals } from './figures/journals.ts';
@@ -28,4 +29,5 @@ export const FIGURES: readonly Figure[] = [
   startup,
   memory,
   journals,
+  decode,
 ];

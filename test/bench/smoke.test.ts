@@ -25,6 +25,7 @@ const FIGURES = [
   'startup',
   'memory',
   'journals',
+  'decode',
 ] as const;
 
 const spread = {

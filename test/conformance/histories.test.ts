@@ -5,7 +5,7 @@ import { checkHistory } from './histories.ts';
 
 test('every API takes the requests of random histories and of their forks', async () => {
   let requests = 0;
-  for (let seed = 1; seed <= roundsOf(3, 400); seed += 1) {
+  for (let seed = 1; seed <= roundsOf(3, 150); seed += 1) {
     const checked = await checkHistory(seed, 160);
     expect(checked.faults, `seed ${seed}`).toEqual([]);
     requests += checked.requests;

@@ -297,8 +297,7 @@ export function walk(seed: number, length: number, visit: Visit = () => undefine
 }
 
 /** Where a walk begins: with the first rules, so that it can adopt later ones. */
-export const walkSession = (): Session =>
-  session({ tool_package: walkPackage(), ...namesOf(rulesOf({ rules: 1 })) });
+export const walkSession = (): Session => session({ tool_package: walkPackage(), ...namesOf(rulesOf({ rules: 1 })) });
 
 function recordWalk(seed: number, length: number): RecordedWalk {
   const random = randomFrom(seed);

@@ -32,8 +32,7 @@ export function parseExact(text: string): ExactJson {
 // Sixteen digits, an exponent, or a negative zero, where a number may stand (RFC 8259: after `:`, `,` or `[`, or alone), or more
 // white space than is followed here. A match inside a string costs time, not truth; without the place before it, the ids and
 // signatures of most responses would match. It takes a third of the time of JSON.parse; to walk the text takes twice that time.
-const MAY_CHANGE =
-  /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/;
+const MAY_CHANGE = /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/;
 
 /** More brackets, even in strings, than levels are allowed. */
 function hasManyOpen(text: string): boolean {
@@ -187,32 +186,41 @@ function setOwn(fields: Record<string, ExactJson>, key: string, value: ExactJson
  * The JSON text of a value. Lone surrogates are escaped, so the text is always well-formed; undefined fields are left out.
  * Throws a {@link ProviderError} for a value that is nested deeper than REPLY_DEPTH_MAX levels.
  */
-export const exactText = (value: ExactJson): string => textAt(value, 0);
+export function exactText(value: ExactJson): string {
+  // Nearly no value holds a raw text, and JSON.stringify is much faster than what follows.
+  return holdsRaw(value, 0) ? textAt(value) : JSON.stringify(value);
+}
 
-function textAt(value: ExactJson, depth: number): string {
+function textAt(value: ExactJson): string {
   if (value instanceof RawJson) return value.text;
-  if (typeof value !== 'object' || value === null || isFlat(value)) return JSON.stringify(value);
-  if (depth >= REPLY_DEPTH_MAX) throw tooDeep();
-  if (Array.isArray(value)) {
-    return `[${(value as readonly ExactJson[]).map((item) => textAt(item, depth + 1)).join(',')}]`;
-  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${(value as readonly ExactJson[]).map(textAt).join(',')}]`;
   let text = '';
   for (const key of Object.keys(value)) {
     const field = (value as ExactObject)[key];
-    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${textAt(field, depth + 1)}`;
+    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${textAt(field)}`;
   }
   return `{${text}}`;
 }
 
-/** Nothing inside that must be written by itself: the whole is written in one go. */
-function isFlat(value: readonly ExactJson[] | ExactObject): boolean {
-  if (Array.isArray(value)) return (value as readonly ExactJson[]).every(isLeaf);
+/** A raw text anywhere in it. Looks at all of the value, because its depth must be known as well. */
+function holdsRaw(value: ExactJson | undefined, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof RawJson) return true;
+  if (depth >= REPLY_DEPTH_MAX) throw tooDeep();
+  let found = false;
+  if (Array.isArray(value)) {
+    for (const item of value as readonly ExactJson[])
+      if (typeof item === 'object') found = holdsRaw(item, depth + 1) || found;
+    return found;
+  }
   const fields = value as ExactObject;
-  for (const key in fields) if (!isLeaf(fields[key])) return false;
-  return true;
+  for (const key in fields) {
+    const field = fields[key];
+    if (typeof field === 'object') found = holdsRaw(field, depth + 1) || found;
+  }
+  return found;
 }
-
-const isLeaf = (value: ExactJson | undefined): boolean => typeof value !== 'object' || value === null;
 
 export const isExactObject = (value: unknown): value is ExactObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson);
