@@ -60,7 +60,7 @@ function dialectOfEvent({ name, data }: StreamEvent): Dialect | null {
   if (name !== null && CONVERSE.test(name)) return bedrockConverse;
   const event = objectIn(jsonOrText(data));
   const type = textIn(event['type']);
-  if (/^response\./.test(type)) return openAiResponses;
+  if (type.startsWith('response.')) return openAiResponses;
   if (type === 'message_start') return anthropicMessages;
   if (Array.isArray(event['candidates'])) return gemini;
   return isChatChunk(event) ? openAiChat : null;

@@ -47,7 +47,7 @@ async function checkSchema(
   if (!isPlainObject(schema)) return tally.count('schemas: no object');
   const given = tool(name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed', {
     description: 'A tool.',
-    input_schema: schema as JsonObject,
+    input_schema: schema,
   });
   const admitted = await admitTools([given], () => null);
   if (isLeft(admitted)) {

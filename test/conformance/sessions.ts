@@ -6,7 +6,7 @@ import { type Random, randomFrom } from '../../src/testing/random.ts';
 import { packageOf } from '../../src/testing/facts.ts';
 import { toObservedCalls } from '../../bridge/generate/observed-calls.ts';
 import type { ReplyCall } from '../../bridge/providers/provider.ts';
-import { Session, call, say, session } from '../support/session.ts';
+import { type Session, call, say, session } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 import { type Line, filesBelow, linesOf } from './corpus-files.ts';
 import { anyLayout } from './layouts.ts';

@@ -188,7 +188,7 @@ function setOwn(fields: Record<string, ExactJson>, key: string, value: ExactJson
  */
 export function exactText(value: ExactJson): string {
   // Nearly no value holds a raw text, and JSON.stringify is much faster than what follows.
-  return holdsRaw(value, 0) ? textAt(value) : JSON.stringify(value);
+  return holdsRaw(value) ? textAt(value) : JSON.stringify(value);
 }
 
 function textAt(value: ExactJson): string {
@@ -203,21 +203,24 @@ function textAt(value: ExactJson): string {
   return `{${text}}`;
 }
 
-/** A raw text anywhere in it. Looks at all of the value, because its depth must be known as well. */
-function holdsRaw(value: ExactJson | undefined, depth: number): boolean {
+/** A raw text anywhere in it. Throws a {@link ProviderError} for a value that is nested deeper than REPLY_DEPTH_MAX levels. */
+export const holdsRaw = (value: ExactJson): boolean => findsRaw(value, 0);
+
+/** Looks at all of the value, because its depth must be known as well. */
+function findsRaw(value: ExactJson | undefined, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (value instanceof RawJson) return true;
   if (depth >= REPLY_DEPTH_MAX) throw tooDeep();
   let found = false;
   if (Array.isArray(value)) {
     for (const item of value as readonly ExactJson[])
-      if (typeof item === 'object') found = holdsRaw(item, depth + 1) || found;
+      if (typeof item === 'object') found = findsRaw(item, depth + 1) || found;
     return found;
   }
   const fields = value as ExactObject;
   for (const key in fields) {
     const field = fields[key];
-    if (typeof field === 'object') found = holdsRaw(field, depth + 1) || found;
+    if (typeof field === 'object') found = findsRaw(field, depth + 1) || found;
   }
   return found;
 }

@@ -8,6 +8,7 @@ import {
   RawJson,
   countIn,
   exactText,
+  holdsRaw,
   isExactObject,
   listIn,
   objectIn,
@@ -33,7 +34,7 @@ export function readReply(body: ExactJson): GenerateReply {
   const { content, calls, parts } = readParts(partsOf(candidate));
   for (const key of CANDIDATE_ITEMS) {
     const field = objectIn(candidate[key]);
-    if (Object.keys(field).length > 0) parts.push({ item: textOf({ [key]: field }) });
+    if (Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
   }
   const stop = stopOf(candidate, body, calls.length > 0);
   const usage = usageOf(body['usageMetadata']);
@@ -97,7 +98,7 @@ function readParts(list: readonly ExactObject[]): Turn {
       if (joins) parts[parts.length - 1] = { text: last.text + next.text };
       else if (text !== '' || next.with !== undefined) parts.push(next);
       texts.push(text);
-    } else parts.push({ item: textOf(part) });
+    } else parts.push({ item: exactText(part) });
   }
   return { content: texts.join(''), calls, parts };
 }
@@ -122,18 +123,7 @@ function callOf(
 
 function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
   const value = withoutNeedlessRaw(args);
-  return holdsRaw(value) ? { arguments_text: textOf(value) } : { arguments: value as Json };
-}
-
-/** The JSON text, as {@link exactText} writes it. */
-const textOf = (value: ExactJson): string => (holdsRaw(value) ? exactText(value) : JSON.stringify(value));
-
-function holdsRaw(value: ExactJson | undefined): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (value instanceof RawJson) return true;
-  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(holdsRaw);
-  for (const key in value) if (holdsRaw((value as ExactObject)[key])) return true;
-  return false;
+  return holdsRaw(value) ? { arguments_text: exactText(value) } : { arguments: value as Json };
 }
 
 /** A number that a double holds is plain, however it is written (`1e5`, `0.50`): so a stream and a plain body read equally. */
@@ -157,7 +147,7 @@ function isExactlyHeld(text: string): boolean {
 
 type Bare = { readonly text: number } | { readonly call: number };
 const withRest = <P extends Bare>(part: P, rest: ExactObject): P & { readonly with?: string } =>
-  Object.keys(rest).length === 0 ? part : { ...part, with: textOf(rest) };
+  Object.keys(rest).length === 0 ? part : { ...part, with: exactText(rest) };
 
 /** Texts and then calls, in order and with nothing else, are what every API's turn is. */
 function saysNothing(parts: readonly LayoutPart[]): boolean {
