@@ -3,6 +3,7 @@ import type { Figure } from './figure.ts';
 import { atRest } from './figures/at-rest.ts';
 import { batches } from './figures/batches.ts';
 import { deltas } from './figures/deltas.ts';
+import { decode } from './figures/decode.ts';
 import { fold } from './figures/fold.ts';
 import { httpTurn } from './figures/http-turn.ts';
 import { journals } from './figures/journals.ts';
@@ -30,4 +31,5 @@ export const FIGURES: readonly Figure[] = [
   memory,
   journals,
   deltas,
+  decode,
 ];

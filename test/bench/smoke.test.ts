@@ -26,6 +26,7 @@ const FIGURES = [
   'memory',
   'journals',
   'deltas',
+  'decode',
 ] as const;
 
 const spread = {

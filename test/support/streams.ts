@@ -265,7 +265,7 @@ const OTHERS: readonly Guess[] = [
 ];
 
 /** The next event of a random stream for this session. */
-const guess = (of: Session, random: Random): IngressEvent =>
+export const guess = (of: Session, random: Random): IngressEvent =>
   random.below(10) < 6 ? answering(of, random) : random.pick(random.oneIn(3) ? OTHERS : PLAUSIBLE)(of, random);
 
 export interface Walked {
@@ -296,11 +296,13 @@ export function walk(seed: number, length: number, visit: Visit = () => undefine
   return walked;
 }
 
+/** Where a walk begins: with the first rules, so that it can adopt later ones. */
+export const walkSession = (): Session => session({ tool_package: walkPackage(), ...namesOf(rulesOf({ rules: 1 })) });
+
 function recordWalk(seed: number, length: number): RecordedWalk {
   const random = randomFrom(seed);
   const visits: Parameters<Visit>[] = [];
-  // It begins with the first rules, so that it can adopt later ones.
-  let now = session({ tool_package: walkPackage(), ...namesOf(rulesOf({ rules: 1 })) });
+  let now = walkSession();
   let refused = 0;
   for (let count = 0; count < length; count += 1) {
     const event = guess(now, random);
@@ -312,7 +314,8 @@ function recordWalk(seed: number, length: number): RecordedWalk {
   return { session: now, refused, visits };
 }
 
-function attempt(of: Session, event: IngressEvent): Session | null {
+/** The session after the event; null when it is refused. */
+export function attempt(of: Session, event: IngressEvent): Session | null {
   try {
     return of.taking(event);
   } catch (error) {

@@ -1,7 +1,6 @@
 // The Messages API of Anthropic, of Vertex AI and of the servers that speak the same format.
-import { type ExactJson, exactText } from '../api/exact-json.ts';
+import { exactText } from '../api/exact-json.ts';
 import type { Dialect, RequestTarget } from '../api/dialect.ts';
-import { type GenerateReply, ProviderError } from '../provider.ts';
 import { messagesError } from './failure.ts';
 import { readMessage } from './reply.ts';
 import { messagesBody } from './request.ts';
@@ -11,7 +10,7 @@ const reading = {
   api: 'anthropic.messages',
   framing: 'sse',
   newFold: newMessageFold,
-  read: readFinal,
+  read: readMessage,
   errorOf: messagesError,
 } as const;
 
@@ -43,16 +42,3 @@ const streamed = ({ stream }: RequestTarget) => (stream ? { stream } : {});
 
 /** Versions of models follow an `@`. */
 const pathName = (model: string): string => encodeURIComponent(model).replaceAll('%40', '@');
-
-function readFinal(final: ExactJson): GenerateReply {
-  try {
-    return readMessage(final);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    // Only a message that nests thousands of levels deep is more than the stack can print.
-    throw new ProviderError(
-      'provider_retryable',
-      'the answer is not a message: at "/content": it is nested too deeply',
-    );
-  }
-}

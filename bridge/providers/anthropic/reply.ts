@@ -5,9 +5,9 @@ import type { Usage } from '../../../schemas/run.ts';
 import {
   type ExactJson,
   type ExactObject,
-  RawJson,
   countIn,
   exactText,
+  holdsRaw,
   isExactObject,
   objectIn,
   textIn,
@@ -97,24 +97,10 @@ function argumentsOf(input: ExactJson | undefined, isLastOfCut: boolean): Argume
   // A call that the token limit cut off right after its name must not run without arguments. This text is not JSON, so
   // that the model gets an error to correct.
   if (isLastOfCut && isExactObject(value) && Object.keys(value).length === 0) return { arguments_text: CUT_ARGUMENTS };
-  return typeof value !== 'object' || isPlain(value)
-    ? { arguments: value as Json }
-    : { arguments_text: exactText(value) };
+  return holdsRaw(value) ? { arguments_text: exactText(value) } : { arguments: value as Json };
 }
 
 export const CUT_ARGUMENTS = '… (cut: the answer ended before the arguments of its last call)';
-
-/** No number in it needs its text to be kept. Uses no recursion: a model may nest as deep as it likes. */
-function isPlain(value: ExactJson): boolean {
-  const open: ExactJson[] = [value];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next instanceof RawJson) return false;
-    for (const inner of Object.values(next as ExactObject)) {
-      if (typeof inner === 'object' && inner !== null) open.push(inner);
-    }
-  }
-  return true;
-}
 
 const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['end_turn', 'end'],

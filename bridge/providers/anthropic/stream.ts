@@ -47,18 +47,12 @@ function addEvent(message: Message, name: StreamEvent['name'], data: string): re
   // Some gateways end every stream in the way of another API; only `message_stop` ends a message.
   if (text === '' || text === '[DONE]') return [];
   if (name === 'ping' || name === 'content_block_stop') return [];
-  // Deltas are nearly all of a stream, and those of known kinds hold texts only: no number of theirs is kept.
-  if (name === null || !RARE.has(name)) {
-    const event = parsed(text, parseText);
-    const delta = event['type'] === 'content_block_delta' ? event['delta'] : undefined;
-    const known = isExactObject(delta) ? TEXT_DELTAS.get(delta['type'] as string) : undefined;
-    if (known !== undefined) return addText(blockAt(message, event), known, delta as ExactObject);
-  }
-  const event = parsed(text, parseExact);
+  const event = parsed(text);
+  const delta = event['type'] === 'content_block_delta' ? event['delta'] : undefined;
+  const known = isExactObject(delta) ? TEXT_DELTAS.get(delta['type'] as string) : undefined;
+  if (known !== undefined) return addText(blockAt(message, event), known, delta as ExactObject);
   return addRare(message, textIn(event['type']) || (name ?? ''), event);
 }
-
-const RARE: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'message_delta', 'message_stop']);
 
 /** The kinds of deltas that append to one text field: the field of the delta, and that of the block. */
 const TEXT_DELTAS: ReadonlyMap<string, { readonly from: string; readonly shown?: ReplyDelta['kind'] }> = new Map([
@@ -68,13 +62,12 @@ const TEXT_DELTAS: ReadonlyMap<string, { readonly from: string; readonly shown?:
   ['input_json_delta', { from: 'partial_json' }],
 ]);
 
-const parseText = (text: string): ExactJson => JSON.parse(text) as ExactJson;
-
-function parsed(text: string, parse: (text: string) => ExactJson): ExactObject {
+function parsed(text: string): ExactObject {
   let value: ExactJson = null;
   try {
-    value = parse(text);
-  } catch {
+    value = parseExact(text);
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
     // Reported below.
   }
   if (isExactObject(value)) return value;

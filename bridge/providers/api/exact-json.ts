@@ -1,5 +1,7 @@
 // JSON that loses nothing: a number that a double cannot hold keeps its text, and a text may be spliced into a request
 // unparsed. Provider items (signatures, encrypted reasoning, unknown kinds) go back byte for byte in meaning.
+import { REPLY_DEPTH_MAX } from '../../../schemas/limits.ts';
+import { ProviderError } from '../provider.ts';
 
 /** JSON text that is written as it is: a number that a double would change, or a whole item. */
 export class RawJson {
@@ -16,16 +18,95 @@ export interface ExactObject {
   readonly [key: string]: ExactJson;
 }
 
-// Sixteen digits, an exponent, or a negative zero, where a number may stand (RFC 8259: after `:`, `,` or `[`, or alone). Any other
-// number is printed as it was read. A match inside a string costs time, not truth; without the place before it, the ids and
-// signatures of most responses would match.
-const MAY_CHANGE = /[:,[](?:[-0-9]|\s+[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))/;
-
-/** Parses JSON text; throws a SyntaxError when it is not JSON. */
+/**
+ * Parses JSON text. Throws a SyntaxError when it is not JSON, and a {@link ProviderError} when it is nested deeper than
+ * REPLY_DEPTH_MAX levels: what reads and writes such values follows them by calls of its own.
+ */
 export function parseExact(text: string): ExactJson {
   const value = JSON.parse(text) as ExactJson;
   if (typeof value === 'number') return leafOf(text.trim());
-  return MAY_CHANGE.test(text) ? withRawNumbers(text) : value;
+  const mayDiffer = MAY_CHANGE.test(text) || hasManyOpen(text);
+  return !mayDiffer || isExactlyParsed(text) ? value : withRawNumbers(text);
+}
+
+// Sixteen digits, an exponent, or a negative zero, where a number may stand (RFC 8259: after `:`, `,` or `[`, or alone), or more
+// white space than is followed here. A match inside a string costs time, not truth; without the place before it, the ids and
+// signatures of most responses would match. It takes a third of the time of JSON.parse; to walk the text takes twice that time.
+const MAY_CHANGE = /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/;
+
+/** More brackets, even in strings, than levels are allowed. */
+function hasManyOpen(text: string): boolean {
+  if (text.length <= 2 * REPLY_DEPTH_MAX) return false;
+  let many = 0;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      many += 1;
+      if (many > REPLY_DEPTH_MAX) return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * True when JSON.parse loses nothing of the text, which is valid JSON. One pass over what stands outside of strings: those,
+ * the most of any response, are skipped.
+ */
+function isExactlyParsed(text: string): boolean {
+  let exact = true;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (code === LEFT_BRACE || code === LEFT_BRACKET) {
+      depth += 1;
+      if (depth > REPLY_DEPTH_MAX) throw tooDeep();
+    } else if (code === RIGHT_BRACE || code === RIGHT_BRACKET) depth -= 1;
+    else if (code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9)) {
+      const end = numberEnd(text, at + 1);
+      // A double holds any fifteen digits.
+      if (exact && (code === MINUS || end - at > 15 || hasExponent(text, at, end))) exact = isKept(text.slice(at, end));
+      at = end - 1;
+    }
+  }
+  return exact;
+}
+
+const tooDeep = (): ProviderError =>
+  new ProviderError('provider_retryable', `the answer is nested deeper than ${REPLY_DEPTH_MAX} levels`);
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LEFT_BRACE = 0x7b;
+const RIGHT_BRACE = 0x7d;
+const LEFT_BRACKET = 0x5b;
+const RIGHT_BRACKET = 0x5d;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const LOWER_E = 0x65;
+const UPPER_E = 0x45;
+
+function numberEnd(text: string, from: number): number {
+  let at = from;
+  for (let code = text.charCodeAt(at); ; code = text.charCodeAt(at)) {
+    const isDigit = (code >= DIGIT_0 && code <= DIGIT_9) || code === DOT;
+    if (!isDigit && code !== LOWER_E && code !== UPPER_E && code !== MINUS && code !== PLUS) return at;
+    at += 1;
+  }
+}
+
+function hasExponent(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if ((text.charCodeAt(at) | 0x20) === LOWER_E) return true;
+  return false;
+}
+
+/** False when a number loses its sign or digits. A short one may be written in another way: `1.50` as `1.5`. */
+function isKept(token: string): boolean {
+  const value = Number(token);
+  const isShort = token.length < 16 && !/e/i.test(token);
+  return isShort ? !Object.is(value, -0) : JSON.stringify(value) === token;
 }
 
 const TOKEN = /-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/y;
@@ -40,14 +121,23 @@ function* tokensOf(text: string): Generator<string> {
   }
 }
 
-/** Behind the first quote after `start` that no backslash escapes. */
+/** Behind the first quote after `start` that no backslash escapes. Long strings are searched, which is faster than to walk. */
 function stringEnd(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
+  let at = start + 1;
+  for (const walked = start + STRING_WALK_MAX; at < walked; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    if (code === BACKSLASH) at += 1;
+  }
+  const from = at;
+  for (at = text.indexOf('"', from); ; at = text.indexOf('"', at + 1)) {
     let before = at - 1;
-    while (text[before] === '\\') before -= 1;
+    while (before >= from && text.charCodeAt(before) === BACKSLASH) before -= 1;
     if ((at - before) % 2 === 1) return at + 1;
   }
 }
+
+const STRING_WALK_MAX = 48;
 
 // The text is valid JSON, so that its tokens alone describe it. Nesting is followed with a stack of our own.
 function withRawNumbers(text: string): ExactJson {
@@ -92,28 +182,48 @@ function setOwn(fields: Record<string, ExactJson>, key: string, value: ExactJson
   } else fields[key] = value;
 }
 
-/** The JSON text of a value. Lone surrogates are escaped, so the text is always well-formed; undefined fields are left out. */
+/**
+ * The JSON text of a value. Lone surrogates are escaped, so the text is always well-formed; undefined fields are left out.
+ * Throws a {@link ProviderError} for a value that is nested deeper than REPLY_DEPTH_MAX levels.
+ */
 export function exactText(value: ExactJson): string {
+  // Nearly no value holds a raw text, and JSON.stringify is much faster than what follows.
+  return holdsRaw(value) ? textAt(value) : JSON.stringify(value);
+}
+
+function textAt(value: ExactJson): string {
   if (value instanceof RawJson) return value.text;
-  if (typeof value !== 'object' || value === null || isFlat(value)) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${(value as readonly ExactJson[]).map(exactText).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${(value as readonly ExactJson[]).map(textAt).join(',')}]`;
   let text = '';
   for (const key of Object.keys(value)) {
     const field = (value as ExactObject)[key];
-    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${exactText(field)}`;
+    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${textAt(field)}`;
   }
   return `{${text}}`;
 }
 
-/** Nothing inside that must be written by itself: the whole is written in one go. */
-function isFlat(value: readonly ExactJson[] | ExactObject): boolean {
-  if (Array.isArray(value)) return (value as readonly ExactJson[]).every(isLeaf);
-  const fields = value as ExactObject;
-  for (const key in fields) if (!isLeaf(fields[key])) return false;
-  return true;
-}
+/** A raw text anywhere in it. Throws a {@link ProviderError} for a value that is nested deeper than REPLY_DEPTH_MAX levels. */
+export const holdsRaw = (value: ExactJson): boolean => findsRaw(value, 0);
 
-const isLeaf = (value: ExactJson | undefined): boolean => typeof value !== 'object' || value === null;
+/** Looks at all of the value, because its depth must be known as well. */
+function findsRaw(value: ExactJson | undefined, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof RawJson) return true;
+  if (depth >= REPLY_DEPTH_MAX) throw tooDeep();
+  let found = false;
+  if (Array.isArray(value)) {
+    for (const item of value as readonly ExactJson[])
+      if (typeof item === 'object') found = findsRaw(item, depth + 1) || found;
+    return found;
+  }
+  const fields = value as ExactObject;
+  for (const key in fields) {
+    const field = fields[key];
+    if (typeof field === 'object') found = findsRaw(field, depth + 1) || found;
+  }
+  return found;
+}
 
 export const isExactObject = (value: unknown): value is ExactObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson);

@@ -5,9 +5,9 @@ import type { Usage } from '../../../schemas/run.ts';
 import {
   type ExactJson,
   type ExactObject,
-  RawJson,
   countIn,
   exactText,
+  holdsRaw,
   isExactObject,
   listIn,
   objectIn,
@@ -111,20 +111,10 @@ function callOf(use: ExactObject, cut: boolean): ReplyCall {
   if (typeof input === 'string') return { ...named, arguments_text: input };
   // The call must not run without its missing arguments. This text is not JSON, so the model gets an error to correct.
   if (cut && isExactObject(input) && nonEmpty(input) === undefined) return { ...named, arguments_text: CUT };
-  return isPlain(input) ? { ...named, arguments: input } : { ...named, arguments_text: exactText(input) };
+  return holdsRaw(input) ? { ...named, arguments_text: exactText(input) } : { ...named, arguments: input as Json };
 }
 
 const CUT = '… (cut: the answer ended before the arguments of this call)';
-
-/** Whether a value holds no number that a double would change. */
-function isPlain(value: ExactJson): value is Json {
-  const open: ExactJson[] = [value];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next instanceof RawJson) return false;
-    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner);
-  }
-  return true;
-}
 
 /** True when the parts are at most one text and then the calls, which an encoder writes without being told. */
 const saysNothing = (parts: readonly LayoutPart[]): boolean =>

@@ -5,7 +5,7 @@
 // fails the attempt.
 import type { StreamFold } from '../api/dialect.ts';
 import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, parseExact } from '../api/exact-json.ts';
-import type { ReplyDelta } from '../provider.ts';
+import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { converseFault, oddAnswer } from './errors.ts';
 import { withoutFields } from './without-fields.ts';
 
@@ -67,7 +67,7 @@ export function newConverseFold(): StreamFold {
         throwIfFault(name, data);
         return [];
       }
-      const value = name === 'contentBlockDelta' ? deltaOf(data) : valueOf(data);
+      const value = valueOf(data);
       if (!isExactObject(value)) throw oddAnswer(name ?? '', 'a JSON object');
       return handler(value);
     },
@@ -197,23 +197,11 @@ function stringOf(path: string, value: ExactJson): string {
   return value;
 }
 
-/** Most deltas are a text, of which nothing can be lost: they are read without looking for numbers. */
-function deltaOf(data: string): ExactJson {
-  try {
-    const value = JSON.parse(data) as ExactJson;
-    for (const kind in objectIn(objectIn(value)['delta'])) {
-      if (kind !== 'text' && kind !== 'toolUse' && kind !== 'reasoningContent') return parseExact(data);
-    }
-    return value;
-  } catch {
-    return data;
-  }
-}
-
 function valueOf(data: string): ExactJson {
   try {
     return parseExact(data);
-  } catch {
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
     return data;
   }
 }

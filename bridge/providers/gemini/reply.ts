@@ -8,6 +8,7 @@ import {
   RawJson,
   countIn,
   exactText,
+  holdsRaw,
   isExactObject,
   listIn,
   objectIn,
@@ -33,7 +34,7 @@ export function readReply(body: ExactJson): GenerateReply {
   const { content, calls, parts } = readParts(partsOf(candidate));
   for (const key of CANDIDATE_ITEMS) {
     const field = candidate[key];
-    if (isExactObject(field) && Object.keys(field).length > 0) parts.push({ item: textOf({ [key]: field }) });
+    if (isExactObject(field) && Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
   }
   // Filled in place: most answers are short, and copies would cost more than parsing them.
   const reply: Mutable<GenerateReply> = { calls };
@@ -90,7 +91,7 @@ function readParts(list: readonly ExactObject[]): Turn {
   for (const part of list) {
     if (isExactObject(part['functionCall'])) {
       const { call, rest } = callOf(part, part['functionCall']);
-      parts.push(rest === null ? { call: calls.length } : { call: calls.length, with: textOf(rest) });
+      parts.push(rest === null ? { call: calls.length } : { call: calls.length, with: exactText(rest) });
       calls.push(call);
     } else if (typeof part['text'] === 'string' && part['thought'] !== true) {
       const { text } = part;
@@ -100,7 +101,7 @@ function readParts(list: readonly ExactObject[]): Turn {
       if (joins) parts[parts.length - 1] = { text: last.text + next.text };
       else if (text !== '' || next.with !== undefined) parts.push(next);
       texts.push(text);
-    } else parts.push({ item: textOf(part) });
+    } else parts.push({ item: exactText(part) });
   }
   return { content: texts.join(''), calls, parts };
 }
@@ -109,7 +110,7 @@ type TextPart = Extract<LayoutPart, { readonly text: number }>;
 
 function signedText(part: ExactObject, text: string): TextPart {
   const { text: _text, ...rest } = part;
-  return { text: text.length, with: textOf(rest) };
+  return { text: text.length, with: exactText(rest) };
 }
 
 const isPlainText = (part: LayoutPart): part is { readonly text: number } => 'text' in part && part.with === undefined;
@@ -133,18 +134,7 @@ function callOf(
 
 function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
   const value = withoutNeedlessRaw(args);
-  return holdsRaw(value) ? { arguments_text: textOf(value) } : { arguments: value as Json };
-}
-
-/** The JSON text, as {@link exactText} writes it. */
-const textOf = (value: ExactJson): string => (holdsRaw(value) ? exactText(value) : JSON.stringify(value));
-
-function holdsRaw(value: ExactJson | undefined): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (value instanceof RawJson) return true;
-  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(holdsRaw);
-  for (const field of Object.values(value)) if (holdsRaw(field)) return true;
-  return false;
+  return holdsRaw(value) ? { arguments_text: exactText(value) } : { arguments: value as Json };
 }
 
 /** A number that a double holds is plain, however it is written (`1e5`, `0.50`): so a stream and a plain body read equally. */

@@ -9,10 +9,10 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import type { StreamEvent, StreamFold } from '../api/dialect.ts';
-import type { ReplyDelta } from '../provider.ts';
+import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { errorOf } from './failure.ts';
 import { type OpenCall, openCall } from './partial-args.ts';
-import { CANDIDATE_ITEMS, blockReasonOf, indexOf, malformed, wordOf } from './reply.ts';
+import { blockReasonOf, indexOf, malformed, wordOf } from './reply.ts';
 
 export function newGeminiFold(): StreamFold {
   const response = newResponseFold();
@@ -39,32 +39,13 @@ export function foldList(chunks: readonly ExactJson[]): ExactJson | null {
   return response.final();
 }
 
-/** Parses again without loss where a number of a call or an item may need it: most chunks are plain text. */
 function parseChunk(data: string): ExactJson {
   try {
-    const value = JSON.parse(data) as ExactJson;
-    return needsExact(value) ? parseExact(data) : value;
-  } catch {
+    return parseExact(data);
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
     throw malformed('an event', 'JSON');
   }
-}
-
-function needsExact(value: ExactJson): boolean {
-  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(needsExact);
-  for (const candidate of listIn(objectIn(value)['candidates'])) {
-    if (!isExactObject(candidate)) continue;
-    for (const part of listIn(objectIn(candidate['content'])['parts'])) if (mayLose(part)) return true;
-    for (const key of CANDIDATE_ITEMS) if (mayLose(candidate[key])) return true;
-  }
-  return false;
-}
-
-function mayLose(value: ExactJson | undefined): boolean {
-  if (typeof value === 'number') return !Number.isSafeInteger(value) || Object.is(value, -0);
-  if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(mayLose);
-  for (const field of Object.values(value)) if (mayLose(field)) return true;
-  return false;
 }
 
 /** A run of text with no other field, a call whose arguments have not ended, or a whole part. */

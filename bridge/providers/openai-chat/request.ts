@@ -61,9 +61,12 @@ const chatTool = ({ tool_name, description, input_schema }: OfferedTool): ExactJ
   function: { name: tool_name, description, parameters: input_schema as ExactJson },
 });
 
-/** A window may begin with a turn of the model; many servers want a user's message first. */
+/**
+ * A window may begin with a turn of the model, or hold empty texts only; many servers want a user's message first, and all want
+ * one message at least.
+ */
 const begun = (messages: readonly Written[]): readonly ExactJson[] => [
-  ...(messages.length === 0 || messages[0]?.role === 'user' ? [] : [{ role: 'user', content: EARLIER }]),
+  ...(messages[0]?.role === 'user' ? [] : [{ role: 'user', content: EARLIER }]),
   ...messages.map(({ text }) => text),
 ];
 

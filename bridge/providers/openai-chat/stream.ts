@@ -108,7 +108,8 @@ function chunkOf({ name, data }: StreamEvent): ExactObject {
 function parsed(text: string): ExactJson {
   try {
     return parseExact(text);
-  } catch {
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
     return null;
   }
 }

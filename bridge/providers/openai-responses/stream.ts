@@ -57,7 +57,8 @@ function eventOf(data: StreamEvent['data']): ExactObject {
   try {
     const event = parseExact(data);
     if (isExactObject(event)) return event;
-  } catch {
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
     // Not JSON: refused below.
   }
   throw new ProviderError(

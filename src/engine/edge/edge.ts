@@ -27,6 +27,7 @@ import type { RequestBudget } from './budget.ts';
 import type { SessionTimes } from './session-times.ts';
 import { findContentFault } from './content-check.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
+import { withAdmittedTools } from './tool-definitions.ts';
 
 export interface EdgePorts {
   readonly blobs: Blobs;
@@ -78,6 +79,7 @@ async function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): 
     if (isLeft(calls)) return left({ ...calls.left, path: calls.left.path.replace('/calls/0', '/instead') });
     return right({ ...ingress, instead: calls.right[0] as ToolCallObserved });
   }
+  if (ingress.kind === 'ToolRegistrySet') return await withAdmittedTools(ingress, ports.pause, ports.budget);
   if (ingress.kind === 'ToolCallSettled') {
     const { output_verdict: _verdict, jitter_permille: _jitter, ...report } = ingress;
     return right({ ...report, ...(await outputVerdict(ports, state, ingress)), ...jitter(ports, ingress) });

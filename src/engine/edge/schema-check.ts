@@ -91,6 +91,22 @@ export function schemaFault(schema: JsonObject): string | null {
   return typeof compiled === 'string' ? clipVerdict(compiled) : null;
 }
 
+/**
+ * Why a schema gives no verdict; null when it does. One whose cost is not known to be small is tried on the other thread,
+ * where a reference to itself without end shows. One that takes too long there is judged with each value.
+ */
+export async function findCompileFault(schema: JsonObject, budget: RequestBudget): Promise<string | null> {
+  if (valuesIn(schema, SCHEMA_VALUES_INLINE_MAX) <= SCHEMA_VALUES_INLINE_MAX && isCountable(schema)) {
+    return schemaFault(schema);
+  }
+  schemas += 1;
+  const numbered = { number: schemas, text: JSON.stringify(schema) };
+  const { found, ms } = await checkThread.check(numbered, '{}', () => budget.schemaMs);
+  budget.schemaMs -= ms;
+  if (found !== 'uncompiled') return null;
+  return schemaFault(schema) ?? 'it refers to itself without end';
+}
+
 const NOT_CHECKED: SchemaVerdict = { valid: true, message: 'not checked: the schema does not compile' };
 
 const TOO_LONG: SchemaVerdict = {

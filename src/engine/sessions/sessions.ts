@@ -26,6 +26,7 @@ import { checkGenesis, initialState } from '../../core/initial-state.ts';
 import { headFacts } from '../../core/session-head.ts';
 import { sessionPages } from '../../client/all-sessions.ts';
 import { findContentFault } from '../edge/content-check.ts';
+import { withAdmittedTools } from '../edge/tool-definitions.ts';
 import { isTransient, tellError } from '../faults.ts';
 import { createStream } from './create-stream.ts';
 import { forkSession } from './fork-session.ts';
@@ -55,13 +56,16 @@ export class Sessions {
   }
 
   async create(request: CreateSession): Answer<SessionSummary> {
-    const { journal, blobs, clock } = this.#options.ports;
+    const { journal, blobs, clock, pause } = this.#options.ports;
     const fault = await findContentFault(blobs, { config: request.config ?? {} });
     if (fault !== null) return left(fault);
+    const given = request.tool_package;
+    const admitted = given === undefined ? right(undefined) : await withAdmittedTools(given, pause);
+    if (isLeft(admitted)) return admitted;
     const { genesis, tool_package } = defaultOrigin({
       session_id: request.session_id ?? this.#options.newSessionId(),
       created_at_ms: clock.now(),
-      ...(request.tool_package === undefined ? {} : { tool_package: freezeJson(request.tool_package) }),
+      ...(admitted.right === undefined ? {} : { tool_package: freezeJson(admitted.right) }),
       ...(request.config === undefined ? {} : { config: request.config }),
       ...(request.consent === undefined ? {} : { consent: request.consent }),
     });

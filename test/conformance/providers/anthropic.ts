@@ -13,53 +13,19 @@ import {
   ProviderError,
 } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
-
-/** A line of a corpus: an exchange, with the response as JSON or as the text of its stream. */
-export interface Recording {
-  readonly status: number;
-  readonly response?: unknown;
-  readonly response_text?: string | null;
-}
-
-export interface Report {
-  readonly records: number;
-  readonly decoded: number;
-  /** Error statuses by the code that they were classified as. */
-  readonly errors: Readonly<Record<string, number>>;
-  /** Responses that give no turn, with the reason; each begins with the line. */
-  readonly undecoded: readonly string[];
-  /** What differs from what it must be; each begins with the line. */
-  readonly differences: readonly string[];
-}
+import { type RecordingCheck, bodyText } from '../recording.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the second reader trusts what it reads.
 type Any = any;
 
-export function checkAnthropic(lines: readonly Recording[], dialect: Dialect = anthropicMessages): Report {
-  const errors: Record<string, number> = {};
-  const undecoded: string[] = [];
-  const differences: string[] = [];
-  let decoded = 0;
-  for (const [index, recording] of lines.entries()) {
-    const at = index + 1;
-    const text = recording.response_text ?? JSON.stringify(recording.response);
-    if (recording.status >= 400) {
-      const { code } = dialect.errorOf(parseExact(text), recording.status);
-      errors[code] = (errors[code] ?? 0) + 1;
-      continue;
-    }
-    try {
-      const faults =
-        typeof recording.response_text === 'string' ? checkStream(text, dialect) : checkBody(text, dialect);
-      differences.push(...faults.map((fault) => `${at}: ${fault}`));
-      decoded += 1;
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      undecoded.push(`${at}: ${error.code} ${error.message}`);
-    }
-  }
-  return { records: lines.length, decoded, errors, undecoded, differences };
-}
+/** The Messages API itself, or Vertex AI's form of it. */
+export const anthropicCheck = (dialect: Dialect = anthropicMessages): RecordingCheck => ({
+  dialect,
+  faultsOf: (recording) =>
+    typeof recording.response_text === 'string'
+      ? checkStream(recording.response_text, dialect)
+      : checkBody(bodyText(recording), dialect),
+});
 
 /** What must hold of a recorded stream. */
 export function checkStream(text: string, dialect: Dialect): readonly string[] {

@@ -1,6 +1,7 @@
 // The checks of recorded answers, on answers made up here: good ones pass, and each kind of damage is found.
 import { describe, expect, test } from 'vitest';
-import { checkAnswer, checkBedrock, readBedrockFixture } from './bedrock.ts';
+import { reportOf } from '../recording.ts';
+import { bedrockCheck, checkAnswer, readBedrockFixture } from './bedrock.ts';
 
 const URLPATH = '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse';
 const answer = (content: readonly object[], further: object = {}) => ({
@@ -12,17 +13,20 @@ const answer = (content: readonly object[], further: object = {}) => ({
 });
 const record = (status: number, response: unknown) => ({ status, urlpath: URLPATH, response });
 
-test('answers and errors are counted, and what does not decode is named', () => {
+test('answers and errors are counted, and what does not decode is named', async () => {
   const thinking = { reasoningContent: { reasoningText: { text: 'hm', signature: 'c2ln' } } };
   const call = { toolUse: { toolUseId: 'tooluse_1', name: 'read', input: { path: 'a', n: 1.5 }, type: 'tool_use' } };
   expect(
-    checkBedrock([
-      record(200, answer([{ text: 'Hello, 世界 👋' }])),
-      record(200, answer([thinking, { text: 'a' }, call, { text: 'b' }], { stopReason: 'tool_use' })),
-      record(200, { outputs: [] }),
-      record(429, { message: 'Too many requests' }),
-      record(400, { message: 'Input is too long for requested model.' }),
-    ]),
+    await reportOf(
+      [
+        record(200, answer([{ text: 'Hello, 世界 👋' }])),
+        record(200, answer([thinking, { text: 'a' }, call, { text: 'b' }], { stopReason: 'tool_use' })),
+        record(200, { outputs: [] }),
+        record(429, { message: 'Too many requests' }),
+        record(400, { message: 'Input is too long for requested model.' }),
+      ],
+      bedrockCheck,
+    ),
   ).toEqual({
     records: 5,
     decoded: 2,

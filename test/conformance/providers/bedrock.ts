@@ -8,57 +8,21 @@ import {
   type GenerateReply,
   type GenerateRequest,
   type Message,
-  ProviderError,
 } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
 import type { StopReason } from '../../../schemas/model-turn.ts';
 import { type ConverseEvent, converseEvents, framesOf } from '../../support/providers/converse-events.ts';
-
-/** A line of a file of recordings. */
-export interface Recording {
-  readonly status: number;
-  /** Names the model, whose family decides what goes back. */
-  readonly urlpath?: string;
-  readonly response?: unknown;
-}
-
-export interface Report {
-  readonly records: number;
-  readonly decoded: number;
-  /** Error statuses by the code that they were classified as. */
-  readonly errors: Readonly<Record<string, number>>;
-  /** Answers that give no turn: the line, then the reason. */
-  readonly undecoded: readonly string[];
-  /** What differs from what it must be: the line, then the difference. */
-  readonly differences: readonly string[];
-}
+import type { RecordingCheck } from '../recording.ts';
 
 // The second reader trusts what it reads: a surprise shows as a TypeError or a difference.
 type Any = any; // oxlint-disable-line typescript/no-explicit-any
 
-export function checkBedrock(lines: readonly Recording[]): Report {
-  const errors: Record<string, number> = {};
-  const undecoded: string[] = [];
-  const differences: string[] = [];
-  let decoded = 0;
-  for (const [index, { status, urlpath = '', response }] of lines.entries()) {
-    const text = JSON.stringify(response);
-    if (status >= 400) {
-      const { code } = bedrockConverse.errorOf(parseExact(text), status);
-      errors[code] = (errors[code] ?? 0) + 1;
-      continue;
-    }
-    try {
-      const model = decodeURIComponent(/\/model\/([^/]+)\//.exec(urlpath)?.[1] ?? 'unknown');
-      differences.push(...checkAnswer(text, model).map((difference) => `${index + 1}: ${difference}`));
-      decoded += 1;
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      undecoded.push(`${index + 1}: ${error.code} ${error.message}`);
-    }
-  }
-  return { records: lines.length, decoded, errors, undecoded, differences };
-}
+export const bedrockCheck: RecordingCheck = {
+  dialect: bedrockConverse,
+  // The path names the model, whose family decides what goes back.
+  faultsOf: ({ urlpath = '', response }) =>
+    checkAnswer(JSON.stringify(response), decodeURIComponent(/\/model\/([^/]+)\//.exec(urlpath)?.[1] ?? 'unknown')),
+};
 
 /** Everything that must hold of one answer; empty when it does. */
 export function checkAnswer(text: string, model: string): readonly string[] {

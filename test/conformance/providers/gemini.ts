@@ -11,47 +11,16 @@ import {
   ProviderError,
 } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
+import type { Recording, RecordingCheck } from '../recording.ts';
 
-/** A line of a file of recordings: an exchange, with the response as JSON or as the text of its stream. */
-export interface Recording {
-  readonly status: number;
-  readonly response?: unknown;
-  readonly response_text?: string | null;
-}
-
-export interface Report {
-  readonly records: number;
-  readonly decoded: number;
-  /** Error statuses by the code that they were classified as. */
-  readonly errors: Readonly<Record<string, number>>;
-  /** Answers that give no turn: the line, then the reason. */
-  readonly undecoded: readonly string[];
-  /** What differs from what it must be: the line, then the difference. */
-  readonly differences: readonly string[];
-}
-
-export function checkGemini(lines: readonly Recording[]): Report {
-  const errors: Record<string, number> = {};
-  const undecoded: string[] = [];
-  const differences: string[] = [];
-  let decoded = 0;
-  for (const [index, recording] of lines.entries()) {
-    const { status, response } = recording;
-    if (status >= 400) {
-      const { code } = gemini.errorOf(parseExact(JSON.stringify(response)), status);
-      errors[code] = (errors[code] ?? 0) + 1;
-      continue;
-    }
-    try {
-      checkTurn(recording, (difference) => void differences.push(`${index + 1}: ${difference}`));
-      decoded += 1;
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      undecoded.push(`${index + 1}: ${error.code} ${error.message}`);
-    }
-  }
-  return { records: lines.length, decoded, errors, undecoded, differences };
-}
+export const geminiCheck: RecordingCheck = {
+  dialect: gemini,
+  faultsOf(recording) {
+    const faults: string[] = [];
+    checkTurn(recording, (fault) => void faults.push(fault));
+    return faults;
+  },
+};
 
 type Fault = (what: string) => void;
 type Part = Readonly<Record<string, unknown>>;

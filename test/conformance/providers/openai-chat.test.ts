@@ -1,6 +1,7 @@
 // The checker of recorded Chat Completions, on examples made for it.
 import { expect, test } from 'vitest';
-import { checkOpenAiChat } from './openai-chat.ts';
+import { reportOf } from '../recording.ts';
+import { openAiChatCheck } from './openai-chat.ts';
 
 const call = { id: 'a', type: 'function', function: { name: 'read', arguments: '{"path":"ä"}' } };
 const usage = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
@@ -19,33 +20,36 @@ const stream = (deltas: readonly object[], finish: string): string =>
     .join('') + 'data: [DONE]\n\n';
 
 test('whole and streamed answers, errors and what is no answer', async () => {
-  const report = await checkOpenAiChat([
-    { status: 200, response: completion({ content: 'Hé 🙂', refusal: null, annotations: [] }) },
-    {
-      status: 200,
-      response: completion(
-        { content: null, reasoning_content: 'hm', tool_calls: [call, { ...call, id: 'b' }] },
-        'tool_calls',
-      ),
-    },
-    {
-      status: 200,
-      response_text: stream(
-        [
-          { role: 'assistant', content: '', reasoning: 'h' },
-          { reasoning: 'm', reasoning_details: [{ type: 'reasoning.text', text: 'h', index: 0 }] },
-          { reasoning_details: [{ type: 'reasoning.text', text: 'm', index: 0, signature: 's' }] },
-          { content: 'Hé' },
-          { tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'read', arguments: '{"p"' } }] },
-          { tool_calls: [{ index: 0, function: { arguments: ':1}' } }] },
-        ],
-        'tool_calls',
-      ),
-    },
-    { status: 401, response: { error: { message: 'no' } } },
-    { status: 400, response: { detail: 'maximum context length' } },
-    { status: 200, response: { hello: 1 } },
-  ]);
+  const report = await reportOf(
+    [
+      { status: 200, response: completion({ content: 'Hé 🙂', refusal: null, annotations: [] }) },
+      {
+        status: 200,
+        response: completion(
+          { content: null, reasoning_content: 'hm', tool_calls: [call, { ...call, id: 'b' }] },
+          'tool_calls',
+        ),
+      },
+      {
+        status: 200,
+        response_text: stream(
+          [
+            { role: 'assistant', content: '', reasoning: 'h' },
+            { reasoning: 'm', reasoning_details: [{ type: 'reasoning.text', text: 'h', index: 0 }] },
+            { reasoning_details: [{ type: 'reasoning.text', text: 'm', index: 0, signature: 's' }] },
+            { content: 'Hé' },
+            { tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'read', arguments: '{"p"' } }] },
+            { tool_calls: [{ index: 0, function: { arguments: ':1}' } }] },
+          ],
+          'tool_calls',
+        ),
+      },
+      { status: 401, response: { error: { message: 'no' } } },
+      { status: 400, response: { detail: 'maximum context length' } },
+      { status: 200, response: { hello: 1 } },
+    ],
+    openAiChatCheck,
+  );
   expect(report).toEqual({
     records: 6,
     decoded: 3,

@@ -5,52 +5,17 @@ import { newFrames } from '../../../bridge/providers/api/frames.ts';
 import { openAiChat } from '../../../bridge/providers/openai-chat/dialect.ts';
 import { type GenerateReply, type MessageCall, ProviderError } from '../../../bridge/providers/provider.ts';
 import { chatRequestOf } from '../../support/bridge/chat-server.ts';
+import { type RecordingCheck, bodyText } from '../recording.ts';
 import { type Any, chunksOf, plainFinal, plainReading, sendable } from './openai-chat-reading.ts';
 
-/** A line of a corpus: an exchange, with the response as JSON or as the text of its stream. */
-export interface Recording {
-  readonly status: number;
-  readonly response?: unknown;
-  readonly response_text?: string | null;
-}
-
-export interface Report {
-  readonly records: number;
-  readonly decoded: number;
-  /** Error statuses by the code that they were classified as. */
-  readonly errors: Readonly<Record<string, number>>;
-  /** Responses that give no turn: the line, then the reason. */
-  readonly undecoded: readonly string[];
-  /** What differs from what it must be: the line, then the difference. */
-  readonly differences: readonly string[];
-}
-
-export async function checkOpenAiChat(lines: readonly Recording[]): Promise<Report> {
-  const errors: Record<string, number> = {};
-  const undecoded: string[] = [];
-  const differences: string[] = [];
-  let decoded = 0;
-  for (const [index, { status, response, response_text }] of lines.entries()) {
-    const streamed = typeof response_text === 'string';
-    const text = streamed ? response_text : JSON.stringify(response);
-    if (status >= 400) {
-      const { code } = openAiChat.errorOf(parseExact(text), status);
-      errors[code] = (errors[code] ?? 0) + 1;
-      continue;
-    }
-    try {
-      const found = streamed
-        ? await checkStream(text)
-        : await checkBody(JSON.parse(text), openAiChat.read(parseExact(text)));
-      differences.push(...found.map((difference) => `${index + 1}: ${difference}`));
-      decoded += 1;
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      undecoded.push(`${index + 1}: ${error.code} ${error.message}`);
-    }
-  }
-  return { records: lines.length, decoded, errors, undecoded, differences };
-}
+export const openAiChatCheck: RecordingCheck = {
+  dialect: openAiChat,
+  faultsOf(recording) {
+    const text = bodyText(recording);
+    if (typeof recording.response_text === 'string') return checkStream(text);
+    return checkBody(JSON.parse(text), openAiChat.read(parseExact(text)));
+  },
+};
 
 /** Everything that must hold of the text of a stream; empty when it does. */
 async function checkStream(text: string): Promise<readonly string[]> {

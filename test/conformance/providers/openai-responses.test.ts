@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Recording, checkOpenAiResponses } from './openai-responses.ts';
+import { type Recording, reportOf } from '../recording.ts';
+import { openAiResponsesCheck } from './openai-responses.ts';
 
 const usage = { input_tokens: 9, output_tokens: 5, output_tokens_details: { reasoning_tokens: 3 } };
 const output = [
@@ -33,8 +34,8 @@ const RECORDINGS: readonly Recording[] = [
   { status: 200, response_text: opened.join('') },
 ];
 
-test('exchanges are decoded, sent back, streamed and cut, or named with the reason', () => {
-  const { undecoded, ...report } = checkOpenAiResponses(RECORDINGS);
+test('exchanges are decoded, sent back, streamed and cut, or named with the reason', async () => {
+  const { undecoded, ...report } = await reportOf(RECORDINGS, openAiResponsesCheck);
   expect(report).toEqual({ records: 6, decoded: 3, errors: { provider_retryable: 1 }, differences: [] });
   expect(undecoded).toEqual([
     expect.stringContaining('5: provider_retryable') as string,
@@ -42,9 +43,9 @@ test('exchanges are decoded, sent back, streamed and cut, or named with the reas
   ]);
 });
 
-test('a turn that the plain reader reads differently is a difference', () => {
+test('a turn that the plain reader reads differently is a difference', async () => {
   // The dialect takes the text of a message as a list of one part; the plain reader knows lists only.
   const odd = { ...whole, output: [{ type: 'message', role: 'assistant', content: 'hello' }] };
-  const { differences } = checkOpenAiResponses([{ status: 200, response: odd }]);
+  const { differences } = await reportOf([{ status: 200, response: odd }], openAiResponsesCheck);
   expect(differences[0]).toContain('1: the reply');
 });

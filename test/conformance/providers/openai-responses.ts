@@ -12,50 +12,10 @@ import {
   ProviderError,
 } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
+import { type Recording, type RecordingCheck, bodyText } from '../recording.ts';
 import { type Raw, type Reading, plainFinal, plainReading, sentBack } from './openai-responses-reading.ts';
 
-/** A line of a corpus: an exchange, with the response as JSON or as the text of its stream. */
-export interface Recording {
-  readonly status: number;
-  readonly response?: unknown;
-  readonly response_text?: string | null;
-}
-
-export interface Report {
-  readonly records: number;
-  readonly decoded: number;
-  /** Error statuses by the code that they were classified as. */
-  readonly errors: Readonly<Record<string, number>>;
-  /** Responses that give no turn: the line, then the reason. */
-  readonly undecoded: readonly string[];
-  /** What differs from what it must be: the line, then the difference. */
-  readonly differences: readonly string[];
-}
-
-export function checkOpenAiResponses(lines: readonly Recording[]): Report {
-  const errors: Record<string, number> = {};
-  const undecoded: string[] = [];
-  const differences: string[] = [];
-  let decoded = 0;
-  lines.forEach((recording, index) => {
-    const line = index + 1;
-    if (recording.status >= 400) {
-      const { code } = openAiResponses.errorOf(parseExact(bodyText(recording)), recording.status);
-      errors[code] = (errors[code] ?? 0) + 1;
-      return;
-    }
-    try {
-      for (const difference of checkTurn(recording)) differences.push(`${line}: ${difference}`);
-      decoded++;
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      undecoded.push(`${line}: ${error.code} ${error.message}`);
-    }
-  });
-  return { records: lines.length, decoded, errors, undecoded, differences };
-}
-
-const bodyText = ({ response, response_text }: Recording): string => response_text ?? JSON.stringify(response);
+export const openAiResponsesCheck: RecordingCheck = { dialect: openAiResponses, faultsOf: checkTurn };
 
 function checkTurn(recording: Recording): readonly string[] {
   const text = bodyText(recording);

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { Dialect } from '../../../../bridge/providers/api/dialect.ts';
 import type { GenerateReply } from '../../../../bridge/providers/provider.ts';
 import { anthropicMessages, vertexAnthropic } from '../../../../bridge/providers/anthropic/dialect.ts';
-import { checkAnthropic, streamOf } from '../../../conformance/providers/anthropic.ts';
+import { anthropicCheck, streamOf } from '../../../conformance/providers/anthropic.ts';
+import { reportOf } from '../../../conformance/recording.ts';
 import { messageOf } from './samples.ts';
 
 const rich = messageOf(
@@ -37,8 +38,8 @@ const lines = [
 test.each([
   ['Anthropic', anthropicMessages],
   ['Vertex AI', vertexAnthropic],
-])('what is right passes (%s)', (_, dialect) => {
-  expect(checkAnthropic(lines, dialect)).toEqual({
+])('what is right passes (%s)', async (_, dialect) => {
+  expect(await reportOf(lines, anthropicCheck(dialect))).toEqual({
     records: 7,
     decoded: 3,
     errors: { provider_retryable: 1 },
@@ -58,8 +59,8 @@ test.each<[string, Partial<Dialect>]>([
   ],
   ['a lost layout', { read: (final) => withoutLayout(anthropicMessages.read(final)) }],
   ['a half turn', { newFold: () => ({ ...anthropicMessages.newFold(), final: () => plain }) }],
-])('%s is found', (_, broken) => {
-  const { differences } = checkAnthropic(lines.slice(0, 1), { ...anthropicMessages, ...broken });
+])('%s is found', async (_, broken) => {
+  const { differences } = await reportOf(lines.slice(0, 1), anthropicCheck({ ...anthropicMessages, ...broken }));
   expect(differences.length).toBeGreaterThan(0);
 });
 

@@ -137,13 +137,6 @@ test.each([
   expect(() => read(body)).toThrow(expect.objectContaining(fault));
 });
 
-test('an answer that nests too deeply is no message', () => {
-  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
-  const text = JSON.stringify(messageOf([{ type: 'new', data: 1 }])).replace('"data":1', `"data":${deep}`);
-  const fault = { code: 'provider_retryable', message: expect.stringContaining('nested too deeply') };
-  expect(() => anthropicMessages.read(parseExact(text))).toThrow(expect.objectContaining(fault));
-});
-
 const apiError = (type: string, message: string) => ({ type: 'error', error: { type, message }, request_id: 'req_1' });
 
 test.each([

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exactText, parseExact } from '../../../../bridge/providers/api/exact-json.ts';
+import { ProviderError } from '../../../../bridge/providers/provider.ts';
+import { REPLY_DEPTH_MAX } from '../../../../schemas/limits.ts';
 
 const numbers = fc
   .tuple(
@@ -42,4 +44,40 @@ test('any value of JSON is written as it was', () => {
 test('ids and signatures inside strings that look like numbers are none', () => {
   const text = JSON.stringify({ id: 'resp_0e43-0f1234567890123456', signature: '-0-0-0e5,1e5:-0'.repeat(100) });
   expect(exactText(parseExact(text))).toBe(text);
+});
+
+const nested = (levels: number, open = '[', end = ']'): string => open.repeat(levels) + end.repeat(levels);
+
+test.each([
+  ['lists', '[', ']'],
+  ['objects', '{"a":', '}'],
+  ['lists beside a large integer', '[12345678901234567890,', ']'],
+])('%s are read to a depth, and refused beyond it', (_name, open, end) => {
+  const inside = end === '}' ? '1' : open === '[' ? '' : '1';
+  const text = (levels: number): string => `${open.repeat(levels)}${inside}${end.repeat(levels)}`;
+  expect(exactText(parseExact(text(REPLY_DEPTH_MAX)))).toBe(text(REPLY_DEPTH_MAX));
+  for (const levels of [REPLY_DEPTH_MAX + 1, 200_000]) {
+    expect(() => parseExact(text(levels))).toThrow(ProviderError);
+    expect(() => parseExact(text(levels))).toThrow('nested deeper than 1000 levels');
+  }
+});
+
+test('brackets inside strings, and one after another, are no depth', () => {
+  const text = JSON.stringify(['[{"\\'.repeat(5_000), ...Array.from({ length: 5_000 }, () => [{}])]);
+  expect(exactText(parseExact(text))).toBe(text);
+});
+
+test('a value that was made too deep is refused when it is written', () => {
+  const deep = JSON.parse(nested(200_000)) as never;
+  expect(() => exactText(deep)).toThrow('nested deeper than 1000 levels');
+});
+
+test.each([
+  ['white space', (size: number) => `[1,${' '.repeat(size)}-1]`],
+  ['digits', (size: number) => `[${'7'.repeat(size)}]`],
+  ['quotes', (size: number) => `[0.5,"${String.raw`\"`.repeat(size / 2)}"]`],
+  ['backslashes', (size: number) => `["${'\\'.repeat(size)}"]`],
+])('16 MiB of %s are read', (_name, textOf) => {
+  const text = textOf(16 * 1_048_576);
+  expect(JSON.parse(exactText(parseExact(text)))).toEqual(JSON.parse(text));
 });

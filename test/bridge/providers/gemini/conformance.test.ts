@@ -1,6 +1,7 @@
 // The check of recorded traffic, on examples of its forms.
 import { describe, expect, test } from 'vitest';
-import { type Recording, checkGemini } from '../../../conformance/providers/gemini.ts';
+import { geminiCheck } from '../../../conformance/providers/gemini.ts';
+import { type Recording, reportOf } from '../../../conformance/recording.ts';
 import { bodyOf } from './examples.ts';
 
 const BODY = bodyOf(
@@ -13,7 +14,7 @@ const sse = (chunks: readonly object[]): string =>
   chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join('');
 
 describe('recordings', () => {
-  test('that agree are decoded or classified', () => {
+  test('that agree are decoded or classified', async () => {
     const lines: readonly Recording[] = [
       { status: 200, response: BODY },
       { status: 200, response: STREAM },
@@ -21,7 +22,7 @@ describe('recordings', () => {
       { status: 200, response: { promptFeedback: { blockReason: 'SAFETY' } } },
       { status: 400, response: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Wrong.' } } },
     ];
-    expect(checkGemini(lines)).toEqual({
+    expect(await reportOf(lines, geminiCheck)).toEqual({
       records: 5,
       decoded: 4,
       errors: { invalid_request: 1 },
@@ -30,19 +31,19 @@ describe('recordings', () => {
     });
   });
 
-  test('that give no turn are listed with their line', () => {
+  test('that give no turn are listed with their line', async () => {
     const lines: readonly Recording[] = [
       { status: 200, response: { candidates: [] } },
       { status: 200, response_text: sse(STREAM.slice(0, 1)) },
     ];
-    expect(checkGemini(lines).undecoded).toEqual([
+    expect((await reportOf(lines, geminiCheck)).undecoded).toEqual([
       expect.stringMatching(/^1: .*\$\.candidates/),
       '2: provider_retryable the stream has no end marker',
     ]);
   });
 
-  test('that are misread differ: a call that is no object is seen by the second reader only', () => {
+  test('that are misread differ: a call that is no object is seen by the second reader only', async () => {
     const response = bodyOf([{ text: 'x', functionCall: 'none' }]);
-    expect(checkGemini([{ status: 200, response }]).differences[0]).toMatch(/^1: calls/);
+    expect((await reportOf([{ status: 200, response }], geminiCheck)).differences[0]).toMatch(/^1: calls/);
   });
 });
