@@ -31,6 +31,8 @@ export interface Exchange {
 interface SimNetworkOptions {
   readonly time: SimTime;
   readonly random: Random;
+  /** Decides what happens to deltas, which are not counted as messages: with and without them the rest is the same. */
+  readonly deltaRandom: Random;
   readonly faults: readonly MessageFault[];
   readonly engine: () => SimEngine | null;
   /** Called for each answer of an engine, before the network carries it. */
@@ -90,6 +92,12 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
     return altered ?? answer;
   }
 
+  async function exchangeDeltas(from: string, request: readonly unknown[]): Promise<Answer> {
+    const fate = options.deltaRandom.below(8);
+    if (fate < 3) await time.sleep(1 + options.deltaRandom.below(60));
+    return fate === 0 ? left(unanswered('does not answer')) : await deliver(from, 'postDeltas', request);
+  }
+
   async function lost({ ms }: MessageFault): Promise<Answer> {
     await time.sleep(ms);
     return left(unanswered('does not answer'));
@@ -105,7 +113,8 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
         (...request) =>
         async () => {
           if (process.isDead()) return await never();
-          const answer = await exchange(name, method, request);
+          const isDelta = method === 'postDeltas';
+          const answer = await (isDelta ? exchangeDeltas(name, request) : exchange(name, method, request));
           await process.awake();
           return answer;
         };
@@ -132,6 +141,7 @@ const METHODS = [
   'sessions',
   'session',
   'submit',
+  'postDeltas',
   'records',
   'lease',
   'heartbeat',

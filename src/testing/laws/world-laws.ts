@@ -19,10 +19,12 @@ import type { Judge } from './judge.ts';
 import { type LedgerLaw, newLedgerLaw } from './ledger-law.ts';
 import { type OwnLaws, checkOwn } from './own-laws.ts';
 import { newLiveBridgeLaw } from './live-bridge-law.ts';
+import { checkNoDelta } from './delta-law.ts';
 import { checkEvent } from './stream-laws.ts';
 import { newRepeatLaw } from './repeat-law.ts';
 import { newUndoLaws } from './undo-laws.ts';
 import { newWaitLaw } from './wait-law.ts';
+import { newWindowLaw } from './window-law.ts';
 
 export interface WorldLaws {
   readonly storedSessions: ReadonlyMap<SessionId, StoredSession>;
@@ -86,9 +88,11 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
     canUndo: () => canUndo,
     created(id, origin) {
       const budget = newBudgetLaw(judge, engineTime);
+      const window = newWindowLaw(judge);
       const watch: ConstructorParameters<typeof StoredSession>[2] = (stored, folded) => {
         checkEvent(stored, folded, judge);
         budget(stored, folded);
+        window(stored, folded);
         checkOwn(own, { session_id: id, ...folded }, judge);
       };
       storedSessions.set(id, new StoredSession(origin, judge, watch));
@@ -97,6 +101,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       const stored = storedSessions.get(id);
       if (stored === undefined) return [];
       const from = stored.events.length;
+      checkNoDelta(id, commits, judge);
       stored.add(commits);
       const events = stored.events.slice(from);
       for (const event of events) checkRecorded(checks, { id, stored, event, atMs: time.passedMs() });
