@@ -49,6 +49,9 @@ export interface ModelScript {
   readonly deltas: boolean;
 }
 
+/** What every delta holds, and nothing that is recorded. */
+export const DELTA_MARK = '\u2020delta';
+
 const answer = fc.record<AnswerScript>({
   how: fc.constantFrom(...ANSWERS, 'plainly', 'ends', 'ends', 'pauses', 'pauses', 'pauses', 'is_too_long'),
   layout: fc.constantFrom('none', 'small', 'small', 'small', 'blob'),
@@ -57,7 +60,7 @@ const answer = fc.record<AnswerScript>({
 });
 
 export const modelScript: fc.Arbitrary<ModelScript> = fc.record<ModelScript>({
-  mark: fc.constantFrom(null, 1, 1, 40, 60),
+  mark: fc.constantFrom(null, 1, 1, 1, 1, 40, 60),
   answers: fc.array(answer, { minLength: 1, maxLength: 5 }),
   compactions: fc.array(fc.constantFrom(...COMPACTIONS, 'summarises', 'summarises', 'summarises'), {
     minLength: 1,

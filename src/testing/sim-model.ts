@@ -1,19 +1,26 @@
 // The model of a simulated world: it answers each turn as the scenario says, in any order of runs.
-import type { SessionId } from '../../schemas/ids.ts';
+import type { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { unreachable } from '../../schemas/rejection.ts';
 import { type Model, type ModelDelta, ModelError, type ModelReply, type ModelRequest } from './bridge-world.ts';
-import type { AnswerScript, CompactScript, ModelScript } from './model-script.ts';
+import { checkConversation } from './laws/conversation-laws.ts';
+import type { Judge } from './laws/judge.ts';
+import type { StoredSession } from './laws/stored-session.ts';
+import { type AnswerScript, type CompactScript, DELTA_MARK, type ModelScript } from './model-script.ts';
 import type { CallScript, SessionScript } from './scenario.ts';
 import { type ProcessClock, never } from './sim-time.ts';
 import { scriptedArguments, stoppedWithin } from './sim-tools.ts';
 
 interface SimModelOptions {
   readonly script: (session: SessionId) => SessionScript;
+  readonly storedSessions: ReadonlyMap<SessionId, StoredSession>;
+  readonly judge: Judge;
+  readonly trace: (line: string) => void;
 }
 
 /** The process that asks. */
 interface Asker {
+  readonly owner: OwnerId;
   readonly clock: ProcessClock;
   /** Ends the process, if a process may end now. */
   readonly die: () => boolean;
@@ -21,14 +28,11 @@ interface Asker {
 
 export type SimModels = (asker: Asker) => Model;
 
-/** What every delta holds, and nothing that is recorded. */
-export const DELTA_MARK = '\u2020delta';
-
 /** Whether the model is asked for a summary: it is offered no tools. */
-export const asksForSummary = ({ tools }: ModelRequest): boolean => tools.length === 0;
+const asksForSummary = ({ tools }: ModelRequest): boolean => tools.length === 0;
 
 /** All bridges ask one model. It knows which requests it has failed once. */
-export function newSimModels({ script }: SimModelOptions): SimModels {
+export function newSimModels({ script, storedSessions, judge, trace }: SimModelOptions): SimModels {
   const failed = new Set<string>();
 
   /** True for the first request of this name. */
@@ -84,12 +88,18 @@ export function newSimModels({ script }: SimModelOptions): SimModels {
 
   return (asker) => ({
     generate: async (request, signal, onDelta) => {
-      if (asksForSummary(request)) return await summary(request, asker);
+      const { session_id, run_id, turn } = request;
+      const stored = storedSessions.get(session_id);
+      if (stored === undefined) throw new Error(`there is no session ${session_id}`);
+      const isSummary = asksForSummary(request);
+      trace(`${asker.owner} asks the model ${isSummary ? 'for a summary ' : ''}${run_id} ${turn}`);
+      if (isSummary) return await summary(request, asker);
+      checkConversation(request, stored, judge);
       const pass = async (ms: number): Promise<void> => {
         if (ms > 0 && (await stoppedWithin(asker.clock, ms, signal))) throw new Error('the request was cancelled');
         if (asker.clock.isDead()) await never();
       };
-      const isTold = script(request.session_id).model?.deltas === true;
+      const isTold = script(session_id).model?.deltas === true;
       return await answer(request, { pass, ...(onDelta === undefined ? {} : { onDelta }) }, isTold);
     },
   });

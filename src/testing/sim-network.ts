@@ -92,12 +92,6 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
     return altered ?? answer;
   }
 
-  async function exchangeDeltas(from: string, request: readonly unknown[]): Promise<Answer> {
-    const fate = options.deltaRandom.below(8);
-    if (fate < 3) await time.sleep(1 + options.deltaRandom.below(60));
-    return fate === 0 ? left(unanswered('does not answer')) : await deliver(from, 'postDeltas', request);
-  }
-
   async function lost({ ms }: MessageFault): Promise<Answer> {
     await time.sleep(ms);
     return left(unanswered('does not answer'));
@@ -113,8 +107,10 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
         (...request) =>
         async () => {
           if (process.isDead()) return await never();
-          const isDelta = method === 'postDeltas';
-          const answer = await (isDelta ? exchangeDeltas(name, request) : exchange(name, method, request));
+          const answer =
+            method === 'postDeltas'
+              ? await carryDeltas(options, () => deliver(name, method, request))
+              : await exchange(name, method, request);
           await process.awake();
           return answer;
         };
@@ -128,6 +124,13 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
       };
     },
   };
+}
+
+/** Deltas are delayed, overtake each other and are lost, as often as the random numbers that are drawn for them say. */
+async function carryDeltas({ time, deltaRandom }: SimNetworkOptions, deliver: () => Promise<Answer>): Promise<Answer> {
+  const fate = deltaRandom.below(8);
+  if (fate < 3) await time.sleep(1 + deltaRandom.below(60));
+  return fate === 0 ? left(unanswered('does not answer')) : await deliver();
 }
 
 const unanswered = (what: string): Rejection => reject('closing', '', `the engine ${what}`);

@@ -9,8 +9,7 @@ import { newSchemaCheck } from '../engine/edge/schema-check.ts';
 import { neverPause } from '../turns.ts';
 import type { JournalCommit } from '../journal/journal.ts';
 import { beginBridge } from './begin-bridge.ts';
-import type { BridgeWorld, Model } from './bridge-world.ts';
-import { checkConversation } from './laws/conversation-laws.ts';
+import type { BridgeWorld } from './bridge-world.ts';
 import { checkIdle, checkNothingLost, checkOnRecord, checkReplay, isIdle } from './laws/ending-laws.ts';
 import { type Judge, newJudge } from './laws/judge.ts';
 import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
@@ -19,7 +18,7 @@ import { FAULTS_END_MS, type ProcessFault, type Scenario, loadsFromSnapshots, of
 import { type BridgeActions, newBridgeActions } from './sim-bridge-actions.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
 import { newSimFiles } from './sim-files.ts';
-import { type SimModels, asksForSummary, newSimModels } from './sim-model.ts';
+import { type SimModels, newSimModels } from './sim-model.ts';
 import type { SimWorldOptions } from './sim-options.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
@@ -65,7 +64,7 @@ export class SimWorld {
   readonly #random;
   readonly #disk: SimDisk;
   readonly #actions: BridgeActions;
-  readonly #models: SimModels = newSimModels({ script: (id) => this.#script(id) });
+  readonly #models: SimModels;
   readonly #network;
   readonly #files = newSimFiles((process) => this.#onSync(process));
   /** Outlives the engines, as the disk does. */
@@ -99,6 +98,12 @@ export class SimWorld {
     this.#actions = newBridgeActions({
       laws: this.laws,
       script: (id) => this.#script(id),
+      trace: (line) => this.#trace(line),
+    });
+    this.#models = newSimModels({
+      script: (id) => this.#script(id),
+      storedSessions: this.laws.storedSessions,
+      judge: this.judge,
       trace: (line) => this.#trace(line),
     });
     this.#disk = newSimDisk({
@@ -243,24 +248,8 @@ export class SimWorld {
       isAlive: (name) => this.#isAlive(name),
       signal: stop.signal,
       tools: [SIM_TOOLS],
-      model: this.#modelOf(process),
+      model: this.#models({ owner, clock, die: () => this.#die(process) }),
       ...this.#actions({ owner, clock }),
-    };
-  }
-
-  #modelOf(process: BridgeProcess): Model {
-    const { owner, clock } = process;
-    const model = this.#models({ clock, die: () => this.#die(process) });
-    return {
-      generate: async (request, signal, onDelta) => {
-        const { session_id, run_id, turn } = request;
-        const stored = this.laws.storedSessions.get(session_id);
-        if (stored === undefined) throw new Error(`there is no session ${session_id}`);
-        const isSummary = asksForSummary(request);
-        this.#trace(`${owner} asks the model ${isSummary ? 'for a summary ' : ''}${run_id} ${turn}`);
-        if (!isSummary) checkConversation(request, stored, this.judge);
-        return await model.generate(request, signal, onDelta);
-      },
     };
   }
 

@@ -10,11 +10,7 @@ import type { Judge } from './judge.ts';
 
 type Shown = Extract<ModelMessage, { readonly role: 'tool' }>;
 
-export function checkConversation(
-  { messages, run_id, turn }: ModelRequest,
-  stored: StoredSession,
-  judge: Judge,
-): void {
+export function checkConversation({ messages, run_id, turn }: ModelRequest, stored: StoredSession, judge: Judge): void {
   const asked: string[] = [];
   let due: string[] = [];
   for (const message of messages) {

@@ -1,7 +1,7 @@
 // Law 22, deltas leave no trace: nothing that a model tells while it writes is in a record.
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { JournalCommit } from '../../journal/journal.ts';
-import { DELTA_MARK } from '../sim-model.ts';
+import { DELTA_MARK } from '../model-script.ts';
 import type { Judge } from './judge.ts';
 
 /** The texts of the events are read as they are stored. */

@@ -13,6 +13,7 @@ import type { SimTime } from '../sim-time.ts';
 import type { Execution } from '../sim-tools.ts';
 import { type StoredOrigin, StoredSession } from './stored-session.ts';
 import { newBudgetLaw } from './budget-law.ts';
+import { newCompactionLaw } from './compaction-law.ts';
 import { newEngineAnswerLaws } from './engine-answer-laws.ts';
 import { type ExecutionLaws, newExecutionLaws } from './execution-laws.ts';
 import type { Judge } from './judge.ts';
@@ -24,7 +25,7 @@ import { checkEvent } from './stream-laws.ts';
 import { newRepeatLaw } from './repeat-law.ts';
 import { newUndoLaws } from './undo-laws.ts';
 import { newWaitLaw } from './wait-law.ts';
-import { newWindowLaw } from './window-law.ts';
+import { checkWindow } from './window-law.ts';
 
 export interface WorldLaws {
   readonly storedSessions: ReadonlyMap<SessionId, StoredSession>;
@@ -88,11 +89,12 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
     canUndo: () => canUndo,
     created(id, origin) {
       const budget = newBudgetLaw(judge, engineTime);
-      const window = newWindowLaw(judge);
+      const compaction = newCompactionLaw(judge);
       const watch: ConstructorParameters<typeof StoredSession>[2] = (stored, folded) => {
         checkEvent(stored, folded, judge);
         budget(stored, folded);
-        window(stored, folded);
+        checkWindow(stored, folded, judge);
+        compaction(stored, folded);
         checkOwn(own, { session_id: id, ...folded }, judge);
       };
       storedSessions.set(id, new StoredSession(origin, judge, watch));
