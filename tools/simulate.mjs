@@ -7,9 +7,9 @@ import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { combineExecutors, runBridge } from '../dist/bridge/index.js';
+import { ProviderError, combineExecutors, runBridge } from '../dist/bridge/index.js';
 import { noBridgeLedger, openBridgeLedger } from '../dist/bridge/ledger/bridge-ledger.js';
-import { checkBridge, simulate } from '../dist/src/testing/index.js';
+import { ModelError, checkBridge, simulate } from '../dist/src/testing/index.js';
 import { lawLabel } from '../dist/src/testing/laws/laws.js';
 
 async function bridge({ model, tools, runTool, restore, files, isAlive, ...world }) {
@@ -17,8 +17,19 @@ async function bridge({ model, tools, runTool, restore, files, isAlive, ...world
   const named = { owner, nonce: owner, tag: owner, isAlive };
   const ledger = files === null ? noBridgeLedger : await openBridgeLedger(files, named);
   const executors = combineExecutors([{ tools, run: runTool, restore }]);
-  await runBridge({ ...world, ledger, provider: model, executors, log: () => {} });
+  await runBridge({ ...world, ledger, provider: providerOf(model), executors, log: () => {} });
 }
+
+/** The model as a provider: what it says about a failure, in the words of the bridge. */
+const providerOf = (model) => ({
+  generate: async (request, signal, onDelta) => {
+    try {
+      return await model.generate(request, signal, onDelta);
+    } catch (error) {
+      throw error instanceof ModelError ? new ProviderError(error.code, error.message) : error;
+    }
+  },
+});
 
 const print = (line) => process.stdout.write(`${line}\n`);
 

@@ -53,18 +53,25 @@ export function addAudit(program: Program): void {
   command(
     program,
     'explain <session-or-file>',
-    'explain why a tool was in or out, or what happened to a call',
+    'explain why a tool was in or out, or what happened to a call or in a turn of the model',
     async (options, [source = ''], output) => {
       const { explainCommand } = await import('./commands/explain.ts');
       const [tool, call] = [textOption(options, 'tool'), textOption(options, 'call')];
       const at = options['at'] === undefined ? {} : { at: wholeNumber(options, 'at', 0) };
-      const wanted = { ...at, ...(tool === undefined ? {} : { tool }), ...(call === undefined ? {} : { call }) };
+      const turn = options['turn'] === undefined ? {} : { turn: wholeNumber(options, 'turn', 1) };
+      const wanted = {
+        ...at,
+        ...turn,
+        ...(tool === undefined ? {} : { tool }),
+        ...(call === undefined ? {} : { call }),
+      };
       return await explainCommand({ source, ...wanted, dataDir: await dataDir(options) }, output);
     },
   )
     .option('--at <n>', 'after the first n events (default: all)')
     .addOption(new Option('--tool <name-or-id>', 'only this tool (default: every tool)').conflicts('call'))
-    .option('--call <id>', 'this call');
+    .option('--call <id>', 'this call')
+    .addOption(new Option('--turn <n>', 'this turn of every run').conflicts(['tool', 'call']));
 }
 
 export function addTimeline(program: Program): void {

@@ -4,6 +4,7 @@ import type { Digest, OwnerId, SessionId } from '../../schemas/ids.ts';
 import type { EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import type { RunId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import type { LayoutPart, ModelApi, Stop } from '../../schemas/model-turn.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { FileChange } from '../../schemas/undo.ts';
 import type { EngineClient } from '../client/client.ts';
@@ -16,6 +17,8 @@ export type ModelMessage =
       readonly role: 'assistant';
       readonly text: string;
       readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+      /** As the model gave it with the turn. */
+      readonly layout?: ModelLayout;
     }
   | {
       readonly role: 'tool';
@@ -24,6 +27,13 @@ export type ModelMessage =
       readonly text: string;
       readonly is_error: boolean;
     };
+
+/** The parts of a turn in the order of the API of the model. */
+export interface ModelLayout {
+  readonly api: ModelApi;
+  readonly model: string;
+  readonly parts: readonly LayoutPart[];
+}
 
 /** A request to a model: the offered tools and the whole conversation, every call with its result. */
 export interface ModelRequest {
@@ -41,11 +51,34 @@ export interface ModelReply {
   readonly calls: readonly { readonly id?: string; readonly name: string; readonly arguments?: JsonObject }[];
   /** The tokens that it used. */
   readonly usage?: Usage;
+  /** Why it stopped, if it says so. */
+  readonly stop?: Stop;
+  readonly layout?: ModelLayout;
+}
+
+/** What a model has written since it told so last. */
+export interface ModelDelta {
+  readonly kind: 'text' | 'thinking';
+  readonly text: string;
 }
 
 export interface Model {
-  /** Throws when there is no answer. */
-  generate(request: ModelRequest, signal: AbortSignal): Promise<ModelReply>;
+  /**
+   * Throws when there is no answer: a {@link ModelError} when the model says why. A request without tools asks for a summary
+   * of the conversation in its one message.
+   */
+  generate(request: ModelRequest, signal: AbortSignal, onDelta?: (delta: ModelDelta) => void): Promise<ModelReply>;
+}
+
+/** Why a model gave no answer: the conversation is too long, or it will answer later. Other errors are final. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+  readonly code: 'context_length' | 'provider_retryable';
+
+  constructor(code: ModelError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** The result of a call as the tool reports it. The model reads `text`; `code` names the failure in one word. */

@@ -8,6 +8,8 @@ export type {
   MachineFile,
   MachineFiles,
   Model,
+  ModelDelta,
+  ModelLayout,
   ModelMessage,
   ModelReply,
   ModelRequest,
@@ -15,6 +17,7 @@ export type {
   ToolAnswer,
   ToolTarget,
 } from './bridge-world.ts';
+export { ModelError } from './bridge-world.ts';
 export { type CheckBridgeOptions, checkBridge } from './check-bridge.ts';
 export { type Fact, type FieldsOf, type Loose, call, eventOf, packageOf, say } from './facts.ts';
 export { type Given, type Part, type When, given } from './given.ts';
@@ -35,6 +38,7 @@ export {
   scenarioOf,
   scenarios,
 } from './scenario.ts';
+export type { AnswerScript, CompactScript, ModelScript } from './model-script.ts';
 export { scriptedModel } from './sim-model.ts';
 export { type SimulateOptions, type Simulation, simulate } from './simulate.ts';
 export type { StartEngine } from './sim-options.ts';

@@ -2,6 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Codec, decode, flag, integer, list, nullable, oneOf, shape, text } from '../../schemas/codec.ts';
 import { CALLS_PER_BATCH_MAX, CONCURRENCY_MAX } from '../../schemas/limits.ts';
+import { ANSWERS, COMPACTIONS, LAYOUT_SIZES, USAGES } from './model-script.ts';
 import {
   ACTS,
   BEHAVIOURS,
@@ -30,6 +31,22 @@ const CallScript = shape(
   { fails: integer('fails', 0), grants: flag },
 );
 
+const ModelScript = shape('ModelScript', {
+  mark: nullable(integer('mark', 1)),
+  answers: list(
+    shape('AnswerScript', {
+      how: oneOf('how', ANSWERS),
+      layout: oneOf('layout', LAYOUT_SIZES),
+      usage: oneOf('usage', USAGES),
+      ms,
+    }),
+    EACH_MAX,
+    1,
+  ),
+  compactions: list(oneOf('compaction', COMPACTIONS), EACH_MAX, 1),
+  deltas: flag,
+});
+
 const SessionScript = shape(
   'SessionScript',
   {
@@ -38,7 +55,7 @@ const SessionScript = shape(
     concurrency: integer('concurrency', 1, CONCURRENCY_MAX),
     calls: integer('calls', 1),
   },
-  { tokens: nullable(integer('tokens', 1)), wallMs: nullable(integer('wallMs', 1)) },
+  { tokens: nullable(integer('tokens', 1)), wallMs: nullable(integer('wallMs', 1)), model: ModelScript },
 );
 
 const ProcessFault = shape('ProcessFault', {

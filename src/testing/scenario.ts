@@ -1,6 +1,7 @@
 // What happens in one simulation, as plain data: what people request, what the model answers, how the tools behave, and
 // which faults happen when. An arbitrary makes scenarios from seeds and shrinks the ones that fail.
 import * as fc from 'fast-check';
+import { type ModelScript, modelScript } from './model-script.ts';
 
 /** The tools of the simulated world; see `sim-tools.ts`. `none` is not registered. */
 export const SIM_TOOL_NAMES = ['read', 'write', 'put', 'solo', 'free', 'spare', 'ask', 'hand', 'none'] as const;
@@ -62,6 +63,8 @@ export interface SessionScript {
   readonly tokens?: number | null;
   /** How long a run may take, in milliseconds; null or absent: any time. */
   readonly wallMs?: number | null;
+  /** Absent: the model answers plainly, and nothing is compacted. */
+  readonly model?: ModelScript;
 }
 
 export const MESSAGE_FAULTS = [
@@ -290,7 +293,16 @@ function withHost(session: SessionScript): SessionScript {
   return { ...session, turns, acts: [{ atMs: 0, what: 'host_ready' }, ...session.acts] };
 }
 
-function withChanges({ changes, grants, ...scenario }: Drawn): Parameters<typeof withFlaws>[0] {
+/** The models, each in the session of its number; one that is drawn twice counts once. */
+const withModels = ({ models, ...scenario }: Drawn): Omit<Drawn, 'models'> => ({
+  ...scenario,
+  sessions: scenario.sessions.map((session, index) => {
+    const drawn = models.find((made) => made.session % scenario.sessions.length === index);
+    return drawn === undefined ? session : { ...session, model: drawn.model };
+  }),
+});
+
+function withChanges({ changes, grants, ...scenario }: Omit<Drawn, 'models'>): Parameters<typeof withFlaws>[0] {
   const [{ nth, same } = { nth: -2, same: false }] = grants;
   let calls = 0;
   let first: CallScript | null = null;
@@ -321,6 +333,7 @@ export const scenarios = (): fc.Arbitrary<Scenario> => SCENARIOS;
 type Drawn = Parameters<typeof withFlaws>[0] & {
   readonly changes: readonly Change[];
   readonly grants: readonly Granted[];
+  readonly models: readonly { readonly session: number; readonly model: ModelScript }[];
 };
 
 /** None in most scenarios, because they keep calls from running. */
@@ -344,9 +357,10 @@ const drawn = fc.record<Drawn>({
   changes: seldom(change, 2),
   grants: seldom(granted, 1),
   strangers: fc.array(stranger, { maxLength: 3 }),
+  models: seldom(fc.record({ session: fc.nat({ max: 1 }), model: modelScript }), 2),
 });
 
-const SCENARIOS = drawn.map((made) => withFlaws(withChanges(made)));
+const SCENARIOS = drawn.map((made) => withFlaws(withChanges(withModels(made))));
 
 /** The scenario of a seed, always the same one. Throws a RangeError when the seed is not a whole number. */
 export const scenarioOf = (seed: number): Scenario => {

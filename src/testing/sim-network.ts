@@ -31,6 +31,8 @@ export interface Exchange {
 interface SimNetworkOptions {
   readonly time: SimTime;
   readonly random: Random;
+  /** Decides what happens to deltas, which are not counted as messages: with and without them the rest is the same. */
+  readonly deltaRandom: Random;
   readonly faults: readonly MessageFault[];
   readonly engine: () => SimEngine | null;
   /** Called for each answer of an engine, before the network carries it. */
@@ -105,7 +107,10 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
         (...request) =>
         async () => {
           if (process.isDead()) return await never();
-          const answer = await exchange(name, method, request);
+          const answer =
+            method === 'postDeltas'
+              ? await carryDeltas(options, () => deliver(name, method, request))
+              : await exchange(name, method, request);
           await process.awake();
           return answer;
         };
@@ -121,6 +126,13 @@ export function newSimNetwork(options: SimNetworkOptions): SimNetwork {
   };
 }
 
+/** Deltas are delayed, overtake each other and are lost, as often as the random numbers that are drawn for them say. */
+async function carryDeltas({ time, deltaRandom }: SimNetworkOptions, deliver: () => Promise<Answer>): Promise<Answer> {
+  const fate = deltaRandom.below(8);
+  if (fate < 3) await time.sleep(1 + deltaRandom.below(60));
+  return fate === 0 ? left(unanswered('does not answer')) : await deliver();
+}
+
 const unanswered = (what: string): Rejection => reject('closing', '', `the engine ${what}`);
 
 /** Methods whose messages the network may deliver twice. */
@@ -132,6 +144,7 @@ const METHODS = [
   'sessions',
   'session',
   'submit',
+  'postDeltas',
   'records',
   'lease',
   'heartbeat',

@@ -70,9 +70,11 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
 
   async function begin(): Promise<void> {
     pending += 1;
-    const { concurrency, calls, tokens = null, wallMs = null } = script;
+    const { concurrency, calls, tokens = null, wallMs = null, model } = script;
+    const mark = model?.mark ?? null;
     const bounds = { repeats_max: 1_000, turns_max: 8, tokens_max: tokens, wall_ms_max: wallMs };
-    const config = { tool_concurrency_max: concurrency, calls_max: calls, ...bounds };
+    const context = mark === null ? {} : { context: { mark } };
+    const config = { tool_concurrency_max: concurrency, calls_max: calls, ...bounds, ...context };
     const request: CreateSession = { session_id: id, tool_package: SIM_PACKAGE, consent: SIM_CONSENT, config };
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;

@@ -124,7 +124,7 @@ export async function runSimTool(
 }
 
 /** Waits; true when the signal aborted first. */
-function stoppedWithin(process: ProcessClock, ms: number, signal: AbortSignal | null): Promise<boolean> {
+export function stoppedWithin(process: ProcessClock, ms: number, signal: AbortSignal | null): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {
       resolve(true);

@@ -10,7 +10,6 @@ import { neverPause } from '../turns.ts';
 import type { JournalCommit } from '../journal/journal.ts';
 import { beginBridge } from './begin-bridge.ts';
 import type { BridgeWorld } from './bridge-world.ts';
-import { checkConversation } from './laws/conversation-laws.ts';
 import { checkIdle, checkNothingLost, checkOnRecord, checkReplay, isIdle } from './laws/ending-laws.ts';
 import { type Judge, newJudge } from './laws/judge.ts';
 import { type WorldLaws, newWorldLaws } from './laws/world-laws.ts';
@@ -19,7 +18,7 @@ import { FAULTS_END_MS, type ProcessFault, type Scenario, loadsFromSnapshots, of
 import { type BridgeActions, newBridgeActions } from './sim-bridge-actions.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
 import { newSimFiles } from './sim-files.ts';
-import { simReply } from './sim-model.ts';
+import { type SimModels, newSimModels } from './sim-model.ts';
 import type { SimWorldOptions } from './sim-options.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
@@ -33,7 +32,13 @@ const TTL_MS = 3_000;
 /** A session gets a snapshot after this many events, when the scenario has snapshots. */
 const SNAPSHOT_EVERY_EVENTS = 8;
 
+/** How long a bridge is down that has died while it compacted, in milliseconds. */
+const DOWN_MS = 1_500;
+
 const ENDLESS = `${SIM_TIMERS_MAX} timers fired and the simulation did not end: a bridge asks again without waiting`;
+
+/** Changes the seed of the delays of deltas, which are drawn apart: nothing else depends on them. */
+const DELTA_SEED = 0x5eed;
 
 /** One in this many scenarios replays its whole streams at the end; the seed decides. */
 const REPLAYED_EVERY = 32;
@@ -59,6 +64,7 @@ export class SimWorld {
   readonly #random;
   readonly #disk: SimDisk;
   readonly #actions: BridgeActions;
+  readonly #models: SimModels;
   readonly #network;
   readonly #files = newSimFiles((process) => this.#onSync(process));
   /** Outlives the engines, as the disk does. */
@@ -94,6 +100,12 @@ export class SimWorld {
       script: (id) => this.#script(id),
       trace: (line) => this.#trace(line),
     });
+    this.#models = newSimModels({
+      script: (id) => this.#script(id),
+      storedSessions: this.laws.storedSessions,
+      judge: this.judge,
+      trace: (line) => this.#trace(line),
+    });
     this.#disk = newSimDisk({
       time,
       faults: scenario.disk,
@@ -104,6 +116,7 @@ export class SimWorld {
     this.#network = newSimNetwork({
       time,
       random: this.#random,
+      deltaRandom: randomFrom(scenario.seed ^ DELTA_SEED),
       faults: scenario.messages,
       engine: () => this.#engine,
       onAnswer: (exchange) => {
@@ -224,7 +237,8 @@ export class SimWorld {
     });
   }
 
-  #worldOf({ owner, clock, stop }: BridgeProcess): BridgeWorld {
+  #worldOf(process: BridgeProcess): BridgeWorld {
+    const { owner, clock, stop } = process;
     return {
       client: this.#network.clientOf(owner, clock),
       owner,
@@ -234,17 +248,18 @@ export class SimWorld {
       isAlive: (name) => this.#isAlive(name),
       signal: stop.signal,
       tools: [SIM_TOOLS],
-      model: {
-        generate: async (request) => {
-          const stored = this.laws.storedSessions.get(request.session_id);
-          if (stored === undefined) throw new Error(`there is no session ${request.session_id}`);
-          this.#trace(`${owner} asks the model ${request.run_id} ${request.turn}`);
-          checkConversation(request, stored, this.judge);
-          return simReply(request, this.#script(request.session_id));
-        },
-      },
+      model: this.#models({ owner, clock, die: () => this.#die(process) }),
       ...this.#actions({ owner, clock }),
     };
+  }
+
+  /** Ends a bridge as a crash does; false when no process may end now. */
+  #die(process: BridgeProcess): boolean {
+    const slot = [...this.#bridges].find(([, other]) => other === process)?.[0];
+    if (slot === undefined || process.clock.isDead() || this.time.passedMs() >= FAULTS_END_MS) return false;
+    this.#trace(`${process.owner} dies before it has a summary`);
+    this.#crashBridge(process, slot, DOWN_MS);
+    return true;
   }
 
   #isAlive(owner: string): boolean {

@@ -28,6 +28,8 @@ export interface Simulation {
   readonly violations: readonly Violation[];
   /** Digest of the trace: the same seed gives the same digest. */
   readonly digest: Digest;
+  /** Digest of everything that became durable: of the events and the states of all sessions. */
+  readonly record: Digest;
   /** Everything that happened, one line each, with its time in milliseconds since the beginning. */
   readonly trace: readonly string[];
   readonly events: number;
@@ -52,14 +54,14 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
     laws: options.laws ?? {},
   });
   await world.run();
-  let events = 0;
-  for (const stored of world.laws.storedSessions.values()) events += stored.events.length;
+  const sessions = [...world.laws.storedSessions.values()];
   return {
     scenario,
     violations: world.judge.violations,
     digest: digestText(trace.join('\n')),
+    record: digestText(sessions.flatMap(({ commits }) => commits.map(({ chain }) => chain)).join('\n')),
     trace,
-    events,
+    events: sessions.reduce((sum, stored) => sum + stored.events.length, 0),
     executions: world.laws.executions.executions.length,
     passedMs: world.time.passedMs(),
   };

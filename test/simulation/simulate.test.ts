@@ -4,12 +4,14 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   type CallScript,
   type DurableEvent,
+  type ModelScript,
   type Scenario,
   type SimulatedBridge,
   checkBridge,
   scenarioOf,
   simulate,
 } from '../../src/testing/index.ts';
+import { ANSWERS, COMPACTIONS, LAYOUT_SIZES, USAGES } from '../../src/testing/model-script.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -61,6 +63,17 @@ describe('a seed', () => {
     expect(drawn.size).toBe(6 + 4 + 7 + 12 + 5);
     const calls = scenarios.flatMap(({ sessions }) => sessions.flatMap(({ turns }) => turns.flat()));
     expect(new Set(calls.map((call) => call?.fails))).toEqual(new Set([undefined, 1, 2, 5]));
+  });
+
+  test('covers, together with others, every way in which a model answers and summarises', () => {
+    const models = Array.from({ length: 400 }, (_, seed) => scenarioOf(seed)).flatMap(({ sessions }) =>
+      sessions.flatMap(({ model }) => (model === undefined ? [] : [model])),
+    );
+    const answers = models.flatMap((model) => model.answers);
+    expect(new Set(answers.map(({ how }) => how))).toEqual(new Set(ANSWERS));
+    expect(new Set(answers.map(({ layout }) => layout))).toEqual(new Set(LAYOUT_SIZES));
+    expect(new Set(answers.map(({ usage }) => usage))).toEqual(new Set(USAGES));
+    expect(new Set(models.flatMap(({ compactions }) => compactions))).toEqual(new Set(COMPACTIONS));
   });
 });
 
@@ -142,6 +155,76 @@ const SET_BACK: Scenario = {
   ],
   processes: [{ atMs: 1, what: 'jump_engine', bridge: 0, ms: -3_600_000 }],
 };
+
+describe('a model', () => {
+  const answer = { how: 'pauses', layout: 'small', usage: 'detailed', ms: 90 } as const;
+  const model: ModelScript = { mark: 1, answers: [answer], compactions: ['summarises'], deltas: true };
+  const sessionOf = (changed: Partial<ModelScript>): Scenario['sessions'][number] => ({
+    turns: [[{ tool: 'read', path: 'a', ms: 5, does: 'succeed' }]],
+    acts: [],
+    concurrency: 1,
+    calls: 64,
+    model: { ...model, ...changed },
+  });
+  const scenarioWith = (changed: Partial<ModelScript>): Scenario => ({
+    ...QUIET,
+    processes: [],
+    sessions: [sessionOf(changed)],
+  });
+
+  /** The kinds of the events that the scenario records. */
+  async function recorded(changed: Partial<ModelScript>): Promise<readonly string[]> {
+    const kinds: string[] = [];
+    const laws = {
+      'events are seen': ({ event }: DurableEvent) => {
+        kinds.push(event.kind);
+        return null;
+      },
+    };
+    const { violations } = await simulate({ scenario: scenarioWith(changed), bridge: refoldBridge, laws });
+    expect(violations).toEqual([]);
+    return kinds;
+  }
+
+  const count = (kinds: readonly string[], kind: string): number => kinds.filter((other) => other === kind).length;
+
+  test('is asked for a summary once in a turn', async () => {
+    // The run has eight turns, and each answer exceeds the mark; the conversation is long enough before the last one.
+    expect(count(await recorded({}), 'ContextCompacted')).toBe(1);
+    expect(count(await recorded({ mark: null }), 'ContextCompacted')).toBe(0);
+  });
+
+  test.each([
+    ['is_busy', ['CompactFailed', 'ContextCompacted']],
+    ['is_too_long', ['ContextCompacted']],
+    ['dies', ['ContextCompacted']],
+    ['fails', ['CompactFailed']],
+    ['calls', ['CompactFailed']],
+    ['is_empty', ['CompactFailed']],
+  ] as const)('that %s when it is asked for a summary leads to %j', async (how, expected) => {
+    const kinds = await recorded({ compactions: [how] });
+    expect(kinds.filter((kind) => kind === 'CompactFailed' || kind === 'ContextCompacted')).toEqual(expected);
+  });
+
+  test('leaves the same record whether or not it tells what it writes', async () => {
+    let posted = 0;
+    for (let seed = 1; seed <= 120; seed += 1) {
+      const told = scenarioOf(seed);
+      if (!told.sessions.some((session) => session.model?.deltas === true)) continue;
+      const sessions = told.sessions.map((session) =>
+        session.model === undefined ? session : { ...session, model: { ...session.model, deltas: false } },
+      );
+      const [loud, silent] = [
+        await simulate({ scenario: told, bridge: refoldBridge }),
+        await simulate({ scenario: { ...told, sessions }, bridge: refoldBridge }),
+      ];
+      expect(loud.record, `seed ${seed}`).toBe(silent.record);
+      posted += loud.trace.filter((line) => line.endsWith('postDeltas done')).length;
+      expect(silent.trace.some((line) => line.includes('postDeltas'))).toBe(false);
+    }
+    expect(posted).toBeGreaterThan(20);
+  });
+});
 
 describe('a bridge that breaks a law', () => {
   test('fails with the law, the smallest scenario that shows it, and the command to run it again', async () => {
@@ -280,6 +363,7 @@ describe('the simulator refuses', () => {
     [{ disk: [{ nth: 1, what: 'melted', ms: 1 }] }, '/disk/0/what'],
     [{ processes: [{ atMs: Number.NaN, what: 'stop_bridge', bridge: 0, ms: 1 }] }, '/processes/0/atMs'],
     [{ sessions: [{ ...SET_BACK.sessions[0], turns: [[{ ...FAILING, fails: -1 }]] }] }, '/sessions/0/turns/0/0/fails'],
+    [{ sessions: [{ ...SET_BACK.sessions[0], model: { mark: 0 } }] }, '/sessions/0/model/answers'],
     [{ sessions: [{ turns: [], acts: [], concurrency: 1, calls: 1 }] }, '/sessions/0/turns'],
   ])('a scenario of %j', async (scenario, path) => {
     expect(await run(scenario)).toContain(`not a scenario: at "${path}"`);

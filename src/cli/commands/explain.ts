@@ -1,13 +1,15 @@
-// `refold explain`: why a tool was in or out, or what happened to a call and why.
+// `refold explain`: why a tool was in or out, or what happened to a call or in a turn of the model and why.
 import pc from 'picocolors';
 import { type CallId, brand } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { decideConsent } from '../../../reducers/consent.ts';
 import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts';
 import { type ToolExplanation, newToolHistory, describeProfile } from '../../core/explain-tools.ts';
+import { newTurnHistory } from '../../core/explain-turn.ts';
 import { schemaFault } from '../../engine/edge/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../audit/call-lines.ts';
+import { turnLines } from '../audit/turn-lines.ts';
 import { type Source, foldSource, withSources } from '../audit/source.ts';
 
 export interface ExplainCommand {
@@ -18,13 +20,16 @@ export interface ExplainCommand {
   /** A tool's name or id. */
   readonly tool?: string;
   readonly call?: string;
+  /** The number of a turn; each run may have one. */
+  readonly turn?: number;
   readonly dataDir: string;
 }
 
 export function explainCommand(command: ExplainCommand, output: Output): Promise<number> {
   return withSources([command.source], command.dataDir, async ([source]) => {
-    const { call } = command;
-    if (call === undefined) await explainTools(source as Source, command, output);
+    const { call, turn } = command;
+    if (turn !== undefined) await explainTurns(source as Source, { ...command, turn }, output);
+    else if (call === undefined) await explainTools(source as Source, command, output);
     else await explainCalls(source as Source, { ...command, call: brand<'CallId'>(call) }, output);
     return 0;
   });
@@ -112,6 +117,25 @@ async function explainCalls(
   for (const explanation of found) {
     output.object({ session_id: state.session_id, at: events, ...explanation });
     for (const line of callLines(explanation)) output.line(line);
+  }
+}
+
+async function explainTurns(
+  source: Source,
+  { at, turn }: ExplainCommand & { readonly turn: number },
+  output: Output,
+): Promise<void> {
+  const history = newTurnHistory(turn);
+  const { state, events } = await foldSource(source, at, (folded) => history.add(folded));
+  const found = history.result();
+  if (found.length === 0) {
+    const message = `the first ${events} events of ${source.name} contain no turn ${turn}. List the events: refold events`;
+    throw new CommandFailure('unknown_turn', message);
+  }
+  head(state, events, output);
+  for (const explanation of found) {
+    output.object({ session_id: state.session_id, at: events, ...explanation });
+    for (const line of turnLines(explanation)) output.line(line);
   }
 }
 

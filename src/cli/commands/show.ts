@@ -1,12 +1,14 @@
 // `refold show`: the state of a session, its tools with reasons, the open plan, and the effects it waits for.
 import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
+import type { Usage } from '../../../schemas/run.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
 import { effects } from '../../core/effects.ts';
 import { explain } from '../../core/explain-tools.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
+import { describeUsage } from '../audit/turn-lines.ts';
 import type { Output } from '../output.ts';
 import { countStatuses, describeCall } from '../progress.ts';
 
@@ -33,15 +35,21 @@ function describeSession({ state, state_digest, chain, status }: SessionView): r
 function runLines({ run, run_history, tool_runtime_context: context }: SessionState): readonly string[] {
   const host = `host     ${context.host_session_status ?? 'no session'}${context.sandbox === null ? '' : `, sandbox ${context.sandbox}`}`;
   const past = run_history.map(
-    ({ run_id, ending, turn, calls }) =>
-      `${run_id}    ${ending.outcome}${ending.code === null ? '' : ` (${ending.code})`}, ${turn} turns, ${calls} calls`,
+    ({ run_id, ending, turn, calls, usage }) =>
+      `${run_id}    ${ending.outcome}${ending.code === null ? '' : ` (${ending.code})`}, ${turn} turns, ${calls} calls${tokens(usage)}`,
   );
   return [
     host,
     ...past,
-    ...(run === null ? [] : [`${run.run_id}    ${pc.cyan(run.phase)}, turn ${run.turn}, ${run.calls} calls`]),
+    ...(run === null
+      ? []
+      : [`${run.run_id}    ${pc.cyan(run.phase)}, turn ${run.turn}, ${run.calls} calls${tokens(run.usage)}`]),
   ];
 }
+
+/** Empty when the provider counts none. */
+const tokens = (usage: Usage): string =>
+  usage.input_tokens + usage.output_tokens === 0 ? '' : `, ${describeUsage(usage)}`;
 
 function toolLines(state: SessionState): readonly string[] {
   const rows = explain(state).map(({ tool_name, effective, reasons }) => {

@@ -1,5 +1,7 @@
-// Laws of the conversation that a model reads: every call it made, in order, each followed by its one result, and each
-// result as recorded.
+// Laws of the conversation that a model reads: every call it made since the summary, in order, each followed by its one
+// result, each result as recorded, the summary first, and each turn with the layout that was recorded with it.
+import { digestText } from '../../../schemas/canonical.ts';
+import type { EventOfKind } from '../../../schemas/event.ts';
 import { brand } from '../../../schemas/ids.ts';
 import type { ModelMessage, ModelRequest } from '../bridge-world.ts';
 import type { StoredSession } from './stored-session.ts';
@@ -8,7 +10,7 @@ import type { Judge } from './judge.ts';
 
 type Shown = Extract<ModelMessage, { readonly role: 'tool' }>;
 
-export function checkConversation({ messages, run_id }: ModelRequest, stored: StoredSession, judge: Judge): void {
+export function checkConversation({ messages, run_id, turn }: ModelRequest, stored: StoredSession, judge: Judge): void {
   const asked: string[] = [];
   let due: string[] = [];
   for (const message of messages) {
@@ -26,7 +28,10 @@ export function checkConversation({ messages, run_id }: ModelRequest, stored: St
     asked.push(...due);
   }
   judge.check(due.length === 0, 'pairing', () => `the model reads no result of ${due[0]}`);
-  const recorded = [...stored.calls.keys()];
+  const { calls, summary } = stored.asked.get(`${run_id}/${turn}`) ?? { calls: 0, summary: null };
+  const recorded = [...stored.calls.keys()].slice(calls);
+  checkSummary(messages[0], summary, judge);
+  checkLayouts(messages, stored, judge);
   const inOrder = asked.every((id, index) => recorded[index] === id);
   judge.check(inOrder, 'pairing', () => `the model reads other calls than are recorded: ${asked.join(' ')}`);
   const live =
@@ -36,6 +41,37 @@ export function checkConversation({ messages, run_id }: ModelRequest, stored: St
     'durable first',
     () => `the model is asked for ${run_id}, which is not recorded`,
   );
+}
+
+/** The conversation begins with the summary, and the model does not read what it stands for. */
+function checkSummary(first: ModelMessage | undefined, summary: string | null, judge: Judge): void {
+  if (summary === null) return;
+  const isShown = first?.role === 'user' && first.text.includes(summary);
+  judge.check(isShown, 'the window is whole', () => `the model does not read the summary "${summary}" first`);
+}
+
+/** The turns of a model that writes layouts have different texts. */
+function checkLayouts(messages: readonly ModelMessage[], stored: StoredSession, judge: Judge): void {
+  const turns = new Map(
+    stored.events.flatMap((event) =>
+      event.kind === 'ToolCallsObserved' && event.content !== undefined && 'text' in event.content
+        ? [[event.content.text, event.layout] as const]
+        : [],
+    ),
+  );
+  for (const message of messages) {
+    const recorded = message.role === 'assistant' ? turns.get(message.text) : undefined;
+    if (message.role !== 'assistant' || recorded === undefined) continue;
+    judge.check(isShown(message, recorded), 'the window is whole', () => `"${message.text}" has another layout`);
+  }
+}
+
+type Recorded = NonNullable<EventOfKind<'ToolCallsObserved'>['layout']>;
+
+function isShown({ layout }: Extract<ModelMessage, { role: 'assistant' }>, { api, model, parts }: Recorded): boolean {
+  const text = JSON.stringify(layout?.parts ?? null);
+  const same = 'text' in parts ? text === parts.text : digestText(text) === parts.ref;
+  return same && layout?.api === api && layout.model === model;
 }
 
 const wasOwed = (stored: StoredSession, run_id: ModelRequest['run_id']): boolean =>

@@ -21,6 +21,8 @@ export const LAWS = [
   { number: 18, name: 'live bridges keep their calls' },
   { number: 19, name: 'every run ends' },
   { number: 20, name: 'waits end in time' },
+  { number: 21, name: 'the window is whole' },
+  { number: 22, name: 'deltas leave no trace' },
 ] as const;
 
 /** The name of a law of the engine. */

@@ -23,7 +23,7 @@ export const sameEffect = (a: Effect, b: Effect): boolean => {
 };
 
 /** Deep equality of JSON values. References that are equal are not descended into. */
-function sameJson(a: unknown, b: unknown): boolean {
+export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;

@@ -10,7 +10,7 @@ import type { BatchId, CallId, Digest, OwnerId, Position, RunId } from '../../..
 import { type Json, type JsonObject, freezeJson } from '../../../schemas/json.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
 import { invariant } from '../../../schemas/rejection.ts';
-import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
+import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import { genesisChain, nextChain } from '../../core/chain.ts';
@@ -57,6 +57,14 @@ export interface RecordedGrant {
 /** The fields of a call that has not been attempted. */
 const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, asks: false, allowed: false };
 
+/** What the generate of a turn shows the model. */
+export interface Asked {
+  /** How many calls the summary stands for. */
+  readonly calls: number;
+  /** The text of the summary, or its beginning; null without one. */
+  readonly summary: string | null;
+}
+
 /** One durable event, with the states before and after it. */
 export interface FoldedEvent {
   readonly before: SessionState;
@@ -91,6 +99,11 @@ export class StoredSession {
   grants: RecordedGrant[] = [];
   /** How many calls the model has made in each run. */
   readonly callsOf = new Map<RunId, number>();
+  /** The generates that were owed, by run and turn. */
+  readonly asked = new Map<string, Asked>();
+  /** How many calls the summary stands for. */
+  replacedCalls = 0;
+  readonly #pages = new Map<Digest, readonly TranscriptEntry[]>();
   readonly #judge: Judge;
   readonly #watch: Watch;
   #chain: Digest;
@@ -119,6 +132,11 @@ export class StoredSession {
 
   call(id: CallId): CallEntry | undefined {
     return this.calls.get(id);
+  }
+
+  /** The entries of sealed pages. */
+  entriesOf(pages: readonly Digest[]): readonly TranscriptEntry[] {
+    return pages.flatMap((page) => this.#pages.get(page) ?? []);
   }
 
   /** Notes calls that are answered without being planned. */
@@ -163,6 +181,7 @@ export class StoredSession {
     const folded = this.#fold(stored, event);
     if (folded === null) return false;
     const { state, sealed } = folded;
+    if (sealed !== null) this.#pages.set(sealed.ref, (JSON.parse(sealed.text) as TranscriptPage).entries);
     this.states.push(state);
     this.onRecord.add({ position: (this.events.length - 1) as Position, event, before, after: state, sealed });
     const batch = state.active_tool_batch;

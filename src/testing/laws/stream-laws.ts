@@ -186,7 +186,8 @@ function checkPairing({ transcript, active_tool_batch: batch }: SessionState, ju
   judge.check(fault === null, 'pairing', () => `in the transcript: ${fault}`);
 }
 
-function findUnpaired(entries: readonly TranscriptEntry[]): string | null {
+/** The first call without its result behind it, or the first result out of order; null when there is none. */
+export function findUnpaired(entries: readonly TranscriptEntry[]): string | null {
   let due: string[] = [];
   for (const { role, calls, call_id } of entries) {
     if (role === 'tool') {

@@ -13,16 +13,19 @@ import type { SimTime } from '../sim-time.ts';
 import type { Execution } from '../sim-tools.ts';
 import { type StoredOrigin, StoredSession } from './stored-session.ts';
 import { newBudgetLaw } from './budget-law.ts';
+import { newCompactionLaw } from './compaction-law.ts';
 import { newEngineAnswerLaws } from './engine-answer-laws.ts';
 import { type ExecutionLaws, newExecutionLaws } from './execution-laws.ts';
 import type { Judge } from './judge.ts';
 import { type LedgerLaw, newLedgerLaw } from './ledger-law.ts';
 import { type OwnLaws, checkOwn } from './own-laws.ts';
 import { newLiveBridgeLaw } from './live-bridge-law.ts';
+import { checkNoDelta } from './delta-law.ts';
 import { checkEvent } from './stream-laws.ts';
 import { newRepeatLaw } from './repeat-law.ts';
 import { newUndoLaws } from './undo-laws.ts';
 import { newWaitLaw } from './wait-law.ts';
+import { checkWindow } from './window-law.ts';
 
 export interface WorldLaws {
   readonly storedSessions: ReadonlyMap<SessionId, StoredSession>;
@@ -86,9 +89,12 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
     canUndo: () => canUndo,
     created(id, origin) {
       const budget = newBudgetLaw(judge, engineTime);
+      const compaction = newCompactionLaw(judge);
       const watch: ConstructorParameters<typeof StoredSession>[2] = (stored, folded) => {
         checkEvent(stored, folded, judge);
         budget(stored, folded);
+        checkWindow(stored, folded, judge);
+        compaction(stored, folded);
         checkOwn(own, { session_id: id, ...folded }, judge);
       };
       storedSessions.set(id, new StoredSession(origin, judge, watch));
@@ -97,6 +103,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       const stored = storedSessions.get(id);
       if (stored === undefined) return [];
       const from = stored.events.length;
+      checkNoDelta(id, commits, judge);
       stored.add(commits);
       const events = stored.events.slice(from);
       for (const event of events) checkRecorded(checks, { id, stored, event, atMs: time.passedMs() });

@@ -4,7 +4,7 @@ import { vi } from 'vitest';
 import type { Predecessor } from '../../../../bridge/ledger/predecessors.ts';
 import { brand } from '../../../../schemas/ids.ts';
 import type { EngineClient } from '../../../../src/client/client.ts';
-import type { SimulatedBridge } from '../../../../src/testing/index.ts';
+import type { Model, SimulatedBridge } from '../../../../src/testing/index.ts';
 import { refoldBridge } from '../refold-bridge.ts';
 import { type Bugs, planted } from './planted.ts';
 
@@ -136,6 +136,23 @@ vi.mock(import('../../../../bridge/executors/undo-call.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../../../bridge/generate/transcript.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    renderTranscript: ({ summary, ...transcript }, blobs) => {
+      const shown = planted.bug === 'a model does not read the summary' || summary === undefined;
+      return real.renderTranscript(shown ? transcript : { ...transcript, summary }, blobs);
+    },
+  };
+});
+
+/** refold's bridge with a faulty model. */
+const withModel =
+  (change: (model: Model) => Model['generate']): SimulatedBridge =>
+  (world) =>
+    refoldBridge({ ...world, model: { generate: change(world.model) } });
+
 /** refold's bridge with a faulty client. */
 const withClient =
   (change: (client: EngineClient) => Partial<EngineClient>): SimulatedBridge =>
@@ -166,19 +183,38 @@ export const BRIDGE_BUGS: Bugs = {
   'results in another order': {
     seed: 2,
     breaks: 'pairing',
-    bridge: ({ model, ...world }) =>
-      refoldBridge({
-        ...world,
-        model: {
-          generate: (request, signal) => {
-            const results = request.messages.filter(({ role }) => role === 'tool').toReversed();
-            const messages = request.messages.map((message) =>
-              message.role === 'tool' ? (results.shift() ?? message) : message,
-            );
-            return model.generate({ ...request, messages }, signal);
-          },
-        },
-      }),
+    bridge: withModel((model) => (request, signal) => {
+      const results = request.messages.filter(({ role }) => role === 'tool').toReversed();
+      const messages = request.messages.map((message) =>
+        message.role === 'tool' ? (results.shift() ?? message) : message,
+      );
+      return model.generate({ ...request, messages }, signal);
+    }),
+  },
+  'a model does not read the summary': { seed: 26, breaks: 'the window is whole' },
+  'a layout is not sent back': {
+    seed: 10,
+    breaks: 'the window is whole',
+    bridge: withModel((model) => (request, ...rest) => {
+      const messages = request.messages.map((message) => {
+        if (message.role !== 'assistant') return message;
+        const { layout: _left, ...said } = message;
+        return said;
+      });
+      return model.generate({ ...request, messages }, ...rest);
+    }),
+  },
+  'what was written so far is the answer': {
+    seed: 35,
+    breaks: 'deltas leave no trace',
+    bridge: withModel((model) => async (request, signal, onDelta) => {
+      let written = '';
+      const reply = await model.generate(request, signal, (delta) => {
+        written += delta.text;
+        onDelta?.(delta);
+      });
+      return written === '' ? reply : { ...reply, content: written };
+    }),
   },
   'the plan is not checked': { seed: 40, breaks: 'only the plan runs' },
   'a report is not sent again': {
@@ -192,9 +228,9 @@ export const BRIDGE_BUGS: Bugs = {
       },
     })),
   },
-  'a cancelled call succeeds': { seed: 10, breaks: 'honest reports' },
+  'a cancelled call succeeds': { seed: 37, breaks: 'honest reports' },
   'live bridges are taken for dead': { seed: 73, breaks: 'live bridges keep their calls' },
-  'a ledger entry is not reported': { seed: 283, breaks: 'nothing is lost' },
-  'a call is released before its end is reported': { seed: 283, breaks: 'nothing is lost' },
+  'a ledger entry is not reported': { seed: 73, breaks: 'nothing is lost' },
+  'a call is released before its end is reported': { seed: 73, breaks: 'nothing is lost' },
   'an undo is reported but not done': { seed: 55, breaks: 'honest reports' },
 };

@@ -176,6 +176,44 @@ vi.mock(import('../../../../reducers/evolve.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../../../reducers/compaction.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    owesCompaction: (run) => planted.bug !== 'a generate does not wait for its compaction' && real.owesCompaction(run),
+    earlySeal: (state) => {
+      const end = real.earlySeal(state);
+      return planted.bug === 'a compaction ends inside a batch' && end !== null && end > 1 ? end - 1 : end;
+    },
+    replacePages: (next, event) => {
+      real.replacePages(next, event);
+      if (planted.bug === 'a summary takes later messages with it') next.transcript = { ...next.transcript, open: [] };
+    },
+    noteTokens: (next, usage, context) => {
+      if (planted.bug !== 'a mark counts output alone' || usage === undefined) real.noteTokens(next, usage, context);
+      else real.noteTokens(next, { ...usage, input_tokens: 0 }, context);
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/turn.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    compactContext: (next, event) => {
+      real.compactContext(next, event);
+      const { run } = next;
+      if (planted.bug !== 'a summary is asked for twice' || run?.compact === undefined) return;
+      next.run = { ...run, compact: { ...run.compact, answered: false } };
+    },
+    failCompact: (next, event) =>
+      real.failCompact(
+        next,
+        planted.bug === 'a failed compaction is tried again' ? { ...event, retryable: true } : event,
+      ),
+  };
+});
+
 let folds = 0;
 
 /** The same state, with a run that has made no calls yet. */
@@ -198,7 +236,7 @@ function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
 }
 
 export const REDUCER_BUGS: Bugs = {
-  'a lost call runs again': { seed: 26, breaks: 'runs at most once' },
+  'a lost call runs again': { seed: 36, breaks: 'runs at most once' },
   'a call is retried at once': { seed: 6, breaks: 'retried when due' },
   'a call is retried too often': { seed: 8, breaks: 'retried when due' },
   'a rejected call has no result': { seed: 2, breaks: 'pairing' },
@@ -209,13 +247,19 @@ export const REDUCER_BUGS: Bugs = {
   'a new policy is for later calls': { seed: 6, breaks: 'deny wins' },
   'an override is for later calls': { seed: 45, breaks: 'deny wins' },
   'a host session closes for later calls': { seed: 15, breaks: 'deny wins' },
-  'a redefined tool is run': { seed: 228, breaks: 'deny wins' },
+  'a redefined tool is run': { seed: 331, breaks: 'deny wins' },
   'a retry is not judged again': { seed: 103, breaks: 'deny wins' },
   'a new question is for later calls': { seed: 33, breaks: 'approvals bound' },
   'a pattern grants the other arguments': { seed: 1, breaks: 'approvals bound' },
   'calls are not counted': { seed: 62, breaks: 'bounded' },
   'tokens are not counted': { seed: 35, breaks: 'bounded' },
-  'the time of a run is not bounded': { seed: 70, breaks: 'bounded' },
+  'the time of a run is not bounded': { seed: 73, breaks: 'bounded' },
   'an amended call is forgotten': { seed: 63, breaks: 'nothing is lost' },
+  'a generate does not wait for its compaction': { seed: 18, breaks: 'the window is whole' },
+  'a compaction ends inside a batch': { seed: 26, breaks: 'the window is whole' },
+  'a summary takes later messages with it': { seed: 36, breaks: 'the window is whole' },
+  'a mark counts output alone': { seed: 18, breaks: 'the window is whole' },
+  'a summary is asked for twice': { seed: 26, breaks: 'the window is whole' },
+  'a failed compaction is tried again': { seed: 18, breaks: 'the window is whole' },
   'a fold that remembers': { seed: 1, breaks: 'replay identity' },
 };
