@@ -25,17 +25,17 @@ import {
 import { replyFault } from '../providers/reply-fault.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
+import { type CutOut, type ExchangeOptions, type Exchanged, recordedExchange } from './exchange.ts';
 import { type Failure, generateFailure } from './failure.ts';
 import { layoutWithout } from './layout.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
 
-export interface GenerateRunnerOptions {
+export interface GenerateRunnerOptions extends ExchangeOptions {
   readonly client: Pick<EngineClient, 'postDeltas'>;
   readonly owner: OwnerId;
   readonly provider: Provider;
-  readonly redactor: Redactor;
   readonly blobs: BlobReader;
   readonly putBlob: PutBlob;
   readonly outbox: Outbox;
@@ -55,29 +55,47 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
     const elapsed = (): number => Math.max(0, Math.round(clock.now() - startedAt));
-    const event = await answer(effect, stop.signal).catch((error: unknown) => generateFailure(error, redactor));
+    const cut = { request: false, reply: false };
+    const event = await answer(effect, stop.signal, cut).catch((error: unknown) => failureOf(error, cut));
     // After the lease is lost the answer is not reported; a bridge that stops leaves the generate to the next one.
     if (stop.why !== null) return;
-    const failure = 'kind' in event ? await report(effect, event, elapsed()) : event;
-    if (failure !== null) await fail(effect, failure, elapsed());
+    const failed = 'kind' in event ? await report(effect, event, elapsed()) : event;
+    if (failed !== null) await fail(effect, failed, elapsed());
     leases.end(effect);
   }
 
-  async function answer(effect: Generate, signal: AbortSignal): Promise<Ingress> {
-    const request = withoutSecrets(await requestOf(effect, blobs, signal), redactor);
+  async function failureOf(error: unknown, cut: CutOut): Promise<Failed> {
+    const failure = generateFailure(error, redactor);
+    const exchange = error instanceof ProviderError ? error.exchange : null;
+    return { failure, exchanged: await recordedExchange(options, exchange, cut) };
+  }
+
+  /** Notes in `cut` what was cut out. */
+  async function answer(effect: Generate, signal: AbortSignal, cut: Writable<CutOut>): Promise<Ingress> {
+    const whole = await requestOf(effect, blobs, signal);
+    const request = withoutSecrets(whole, redactor);
+    cut.request = request.instructions !== whole.instructions || differ(request.messages, whole.messages);
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };
     log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
     const deltas = newDeltaSender(options, effect);
     const reply = await provider.generate(request, signal, (delta) => deltas.add(delta)).finally(() => deltas.end());
-    return await observed(effect, reply);
+    return await observed(effect, reply, cut);
   }
 
-  async function observed(effect: Generate, received: GenerateReply): Promise<Ingress> {
+  async function observed(effect: Generate, answered: GenerateReply, cut: Writable<CutOut>): Promise<Ingress> {
     const { run_id, turn } = effect;
-    const fault = replyFault(received);
-    if (fault !== null) throw new ProviderError('provider_terminal', `the provider's answer is invalid: ${fault}`);
+    const fault = replyFault(answered);
+    if (fault !== null) {
+      const why = `the provider's answer is invalid: ${fault}`;
+      throw new ProviderError('provider_terminal', why, null, (answered as GenerateReply | null)?.exchange ?? null);
+    }
+    const { exchange, ...received } = answered;
     const reply = replyWithout(received, redactor);
+    cut.reply =
+      reply.content !== received.content ||
+      reply.calls !== received.calls ||
+      reply.layout?.parts !== received.layout?.parts;
     const content = reply.content?.toWellFormed() ?? '';
     const layout = await layoutOf(effect, reply);
     return {
@@ -90,6 +108,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
       ...(reply.usage === undefined ? {} : { usage: reply.usage }),
       ...(reply.stop === undefined ? {} : { stop: reply.stop }),
       ...(layout === null ? {} : { layout }),
+      ...(await recordedExchange(options, exchange, cut)),
     };
   }
 
@@ -108,7 +127,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   }
 
   /** Null when nothing more is to be reported: the answer is recorded, or the run no longer expects it. */
-  async function report(effect: Generate, event: Ingress, duration_ms: number): Promise<Failure | null> {
+  async function report(effect: Generate, event: Ingress, duration_ms: number): Promise<Failed | null> {
     const answered = await outbox.report(effect.session_id, event, effect.effect_id);
     const { session_id, run_id, turn } = effect;
     if (isRight(answered)) {
@@ -119,20 +138,35 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     }
     const { code, message } = answered.left;
     if (!INVALID_REPLY.has(code)) return null;
-    return { code: 'provider_terminal', message: clip(`the model's answer cannot be recorded: ${code}: ${message}`) };
+    const exchange = event.kind === 'ToolCallsObserved' ? event.exchange : undefined;
+    const why = clip(`the model's answer cannot be recorded: ${code}: ${message}`);
+    return { failure: { code: 'provider_terminal', message: why }, exchanged: exchange === undefined ? {} : { exchange } };
   }
 
-  async function fail(effect: Generate, failure: Failure, duration_ms: number): Promise<void> {
+  async function fail(effect: Generate, { failure, exchanged }: Failed, duration_ms: number): Promise<void> {
     const { effect_id, session_id, run_id, turn } = effect;
     log({ event: 'generate_failed', session_id, run_id, turn, ...failure, duration_ms });
     const event_id = eventIdOf(effect_id, 'failed');
-    await outbox.report(session_id, { kind: 'GenerateFailed', event_id, run_id, turn, ...failure }, effect_id);
+    const event = { kind: 'GenerateFailed', event_id, run_id, turn, ...failure, ...exchanged } as const;
+    await outbox.report(session_id, event, effect_id);
   }
 
   return { run };
 }
 
-async function requestOf(effect: Generate, blobs: BlobReader, signal: AbortSignal): Promise<GenerateRequest> {
+/** An attempt that gave no answer. */
+interface Failed {
+  readonly failure: Failure;
+  readonly exchanged: Exchanged;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+const differ = (some: readonly Message[], others: readonly Message[]): boolean =>
+  some.some((message, index) => message !== others[index]);
+
+/** The request of an effect, from what it states and the blobs alone: the same effect gives the same request. */
+export async function requestOf(effect: Generate, blobs: BlobReader, signal?: AbortSignal): Promise<GenerateRequest> {
   const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
   const messages = await renderTranscript(effect.transcript, { read: readBlob, kept: (ref) => blobs.kept(ref) });
   if (isLeft(messages)) {
