@@ -57,9 +57,10 @@ export async function recordedExchange(
 
 async function storedResponse(
   { redactor, keepResponses, putEvidence }: ExchangeOptions,
-  { response, response_redacted: wasCut = false }: ProviderExchange,
+  { response, response_redacted }: ProviderExchange,
   cut: CutOut,
 ): Promise<Partial<Exchange>> {
+  const wasCut = response_redacted === true;
   const mark = { response_redacted: true };
   if (response === null) return wasCut ? mark : {};
   const { bytes, redacted } = await redactResponse(bufferOf(response), redactor);

@@ -27,6 +27,9 @@ const STATUSES: Readonly<Record<SessionStatus, true>> = {
 const apiOption = (): Option =>
   new Option('--api <name>', 'the API that the model server speaks').choices(MODEL_SERVER_NAMES).default('openai-chat');
 
+const keepResponsesOption = (): Option =>
+  new Option('--keep-responses <which>', 'store responses of the model as evidence: all, off, or N for the last N turns').default('all');
+
 export function addRuns(program: Program): void {
   const demo = command(
     program,
@@ -57,9 +60,14 @@ export function addRuns(program: Program): void {
     .option('--workspace <dir>', 'the directory the tools work in', '.')
     .option('--session <id>', 'continue this session instead of a new one')
     .addOption(apiOption())
-    .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL and its like, else gpt-5-mini for OpenAI)')
+    .option(
+      '--model <name>',
+      'the model to ask (default: $OPENAI_MODEL and its like, else gpt-5-mini for OpenAI); recorded:FILE plays a recording',
+    )
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
-    .option('--recording <file>', 'read the model’s turns from this recording instead')
+    .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
+    .addOption(keepResponsesOption())
+    .option('--record <file>', 'write all requests and responses to this new file, without secrets, to play again later')
     .option('--turns-max <n>', 'end the run after this many turns')
     .option('--tool-choice <choice>', 'auto, none, required, or the name of a tool that the model must call')
     .option('--no-parallel-calls', 'ask the model for one call at a time')
@@ -157,7 +165,8 @@ export function addProcesses(program: Program): void {
     .option('--model <name>', 'the model to ask when a run names none')
     .addOption(apiOption())
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
-    .option('--recording <file>', 'read the model’s turns from this recording instead')
+    .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
+    .addOption(keepResponsesOption())
     .option('--session <id>', 'serve only this session')
     .option(
       '--state-dir <dir>',

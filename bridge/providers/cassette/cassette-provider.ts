@@ -39,7 +39,9 @@ function responseOf({ number, status, headers, response, response_base64, lost }
     throw new ProviderError('recording_exhausted', message);
   }
   const body = Buffer.from(bytes ?? response ?? '', bytes === undefined ? 'utf8' : 'base64');
-  return new Response(streamOf(body, lost), { status, headers: headers as Readonly<Record<string, string>> });
+  // Some statuses allow no body.
+  const stream = body.length === 0 && lost === undefined ? null : streamOf(body, lost);
+  return new Response(stream, { status, headers: headers as Readonly<Record<string, string>> });
 }
 
 /** The bytes, and then the end of the connection: a fault when it was lost. */

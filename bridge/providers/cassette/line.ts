@@ -24,7 +24,7 @@ export const CassetteLine = shape(
     /** The body, as text: JSON inside JSON would lose large numbers. */
     request: long('request'),
     /** Null when the server gave none. */
-    status: nullable(integer('status', 100, 599)),
+    status: nullable(integer('status', 200, 599)),
     /** Those that say how the body is to be read, and when to ask again. */
     headers: json,
   },
