@@ -55,7 +55,7 @@ function joinedStrings(bytes: Buffer, mark: string): readonly Buffer[] {
       const end = Math.min(stringEnd(text, quote, until), until);
       const value = text.slice(quote + 1, end);
       if (/^\s*:/.test(text.slice(end + 1, end + 9))) field = value;
-      else {
+      else if (/:\s*$/.test(text.slice(Math.max(0, quote - 8), quote))) {
         const known = pieces.get(field);
         if (known === undefined) pieces.set(field, [value]);
         else known.push(value);

@@ -53,8 +53,11 @@ function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
 
   const working = <T>(doing: string, ref: Digest, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
     rejecting(doing, async () => {
-      await late.pending(ref);
-      return closed ? left(blobsClosed()) : await keyed.run(ref, work);
+      if (closed) return left(blobsClosed());
+      const earlier = late.pending(ref);
+      // Not while it holds its place in the order of this blob, in which the write comes too.
+      if (earlier !== null) await earlier;
+      return await keyed.run(ref, work);
     });
 
   async function write(ref: Digest, bytes: Uint8Array, durable: boolean): Promise<Answer<Digest>> {
