@@ -140,7 +140,10 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     if (!INVALID_REPLY.has(code)) return null;
     const exchange = event.kind === 'ToolCallsObserved' ? event.exchange : undefined;
     const why = clip(`the model's answer cannot be recorded: ${code}: ${message}`);
-    return { failure: { code: 'provider_terminal', message: why }, exchanged: exchange === undefined ? {} : { exchange } };
+    return {
+      failure: { code: 'provider_terminal', message: why },
+      exchanged: exchange === undefined ? {} : { exchange },
+    };
   }
 
   async function fail(effect: Generate, { failure, exchanged }: Failed, duration_ms: number): Promise<void> {

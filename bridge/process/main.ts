@@ -135,11 +135,7 @@ function abortOnExit(stop: AbortController, { exitWithParent }: MainOptions): vo
   else process.stdin.resume();
 }
 
-async function openProvider(
-  options: MainOptions,
-  secrets: Secrets,
-  cassette: CassetteFile | null,
-): Promise<Provider> {
+async function openProvider(options: MainOptions, secrets: Secrets, cassette: CassetteFile | null): Promise<Provider> {
   if (options.provider === 'none') return noProvider;
   if (options.provider === 'recorded') return await openRecording(options.recording ?? '');
   const apiKey = keyOf(options.api, secrets);
@@ -168,7 +164,11 @@ async function openRecording(path: string): Promise<Provider> {
   return cassetteHeadOf(text) === null ? recordedProvider(text) : cassetteProvider(text, { clock: systemClock });
 }
 
-const openCassette = (path: string): Promise<CassetteFile> => orMisuse(path, openCassetteFile(path, () => redactor));
+const openCassette = (path: string): Promise<CassetteFile> =>
+  orMisuse(
+    path,
+    openCassetteFile(path, () => redactor),
+  );
 
 /** A file that cannot be read is a misuse of the command line. */
 const orMisuse = <T>(path: string, reading: Promise<T>): Promise<T> =>

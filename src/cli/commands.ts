@@ -28,7 +28,10 @@ const apiOption = (): Option =>
   new Option('--api <name>', 'the API that the model server speaks').choices(MODEL_SERVER_NAMES).default('openai-chat');
 
 const keepResponsesOption = (): Option =>
-  new Option('--keep-responses <which>', 'store responses of the model as evidence: all, off, or N for the last N turns').default('all');
+  new Option(
+    '--keep-responses <which>',
+    'store responses of the model as evidence: all, off, or N for the last N turns',
+  ).default('all');
 
 export function addRuns(program: Program): void {
   const demo = command(
@@ -67,7 +70,10 @@ export function addRuns(program: Program): void {
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
     .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
     .addOption(keepResponsesOption())
-    .option('--record <file>', 'write all requests and responses to this new file, without secrets, to play again later')
+    .option(
+      '--record <file>',
+      'write all requests and responses to this new file, without secrets, to play again later',
+    )
     .option('--turns-max <n>', 'end the run after this many turns')
     .option('--tool-choice <choice>', 'auto, none, required, or the name of a tool that the model must call')
     .option('--no-parallel-calls', 'ask the model for one call at a time')

@@ -16,7 +16,8 @@ export interface CassetteHead {
 /** Null when the text does not begin with a line of a cassette. */
 export function cassetteHeadOf(text: string): CassetteHead | null {
   // The fields of the head come first, before the request, which may be long.
-  const [, head] = /^(\{"cassette":1,"api":"[^"]*","base_url":"(?:[^"\\]|\\.)*","model":"(?:[^"\\]|\\.)*"),/.exec(text) ?? [];
+  const [, head] =
+    /^(\{"cassette":1,"api":"[^"]*","base_url":"(?:[^"\\]|\\.)*","model":"(?:[^"\\]|\\.)*"),/.exec(text) ?? [];
   if (head === undefined) return null;
   const { api, model, base_url } = JSON.parse(`${head}}`) as CassetteHead;
   return MODEL_SERVER_NAMES.includes(api) ? { api, model, base_url } : null;

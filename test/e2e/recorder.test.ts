@@ -23,7 +23,11 @@ const reads = { id: 'r', type: 'function', function: { name: 'read_file', argume
 function prepare(): void {
   server.answer(
     plain({ content: 'I read.', tool_calls: [reads] }),
-    { status: 503, body: JSON.stringify({ error: { message: `overloaded for ${KEY}` } }), headers: { 'retry-after': '0' } },
+    {
+      status: 503,
+      body: JSON.stringify({ error: { message: `overloaded for ${KEY}` } }),
+      headers: { 'retry-after': '0' },
+    },
     plain({ content: 'It says hello.' }),
   );
 }
@@ -66,7 +70,7 @@ test('a run is recorded, its requests are written again, its responses verified,
   const cassette = join(places.workspace, '..', `${places.workspace.split('/').at(-1) ?? ''}.cassette`);
   prepare();
   const ran = await run(places, '--base-url', `${server.url}/v1`, '--model', 'm', '--record', cassette);
-  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran).toMatchObject({ code: 0 });
   const bodies = server.asked.map(({ body }) => body);
   const { stdout: listed } = await refoldProcess(['sessions', '--data-dir', places.data, '--json']);
   const id = sessionOf(listed);
@@ -80,12 +84,15 @@ test('a run is recorded, its requests are written again, its responses verified,
 
   // The request is written again from the log.
   const again = await refoldProcess(['request', id, '--turn', '2', '--data-dir', places.data, '--json']);
-  expect(again.code, again.stdout + again.stderr).toBe(0);
+  expect(again).toMatchObject({ code: 0 });
   expect(jsonLines(again.stdout)[0]).toMatchObject({ comparison: 'equal', body: bodies[2], path: '/chat/completions' });
   const shown = await refoldProcess(['request', id, '--turn', '1', '--run', 'run-1', '--data-dir', places.data]);
   expect(shown.stdout).toContain(String(bodies[0]));
   const unknown = await refoldProcess(['request', id, '--turn', '9', '--data-dir', places.data]);
-  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('no answer of a model in turn 9') as string });
+  expect(unknown).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no answer of a model in turn 9') as string,
+  });
 
   // The responses are checked where they are there.
   const verified = async (): Promise<{ readonly code: number | null; readonly blobs: unknown }> => {
@@ -99,7 +106,10 @@ test('a run is recorded, its requests are written again, its responses verified,
   const exported = await refoldProcess(['export', id, '--data-dir', places.data, '-o', file, '--json']);
   expect(jsonLines(exported.stdout)[0]).toMatchObject({ responses: { named: 3, absent: 1 } });
   await writeFile(blobFile(places, first?.['response']), 'tampered');
-  expect(await verified()).toMatchObject({ code: 1, blobs: { absent: 1, bad: [{ path: '/event/exchange/response' }] } });
+  expect(await verified()).toMatchObject({
+    code: 1,
+    blobs: { absent: 1, bad: [{ path: '/event/exchange/response' }] },
+  });
 
   // The cassette holds no key, belongs to its owner, and plays the run without the server.
   const text = await readFile(cassette, 'utf8');
@@ -108,7 +118,7 @@ test('a run is recorded, its requests are written again, its responses verified,
   expect(jsonLines(text).map(({ status }) => status)).toEqual([200, 503, 200]);
   const fresh = { ...places, data: join(await freshDirectory(), 'data') };
   const played = await run(fresh, '--model', `recorded:${cassette}`);
-  expect(played.code, played.stdout + played.stderr).toBe(0);
+  expect(played).toMatchObject({ code: 0 });
   expect(exchangesIn(played.stdout).map(({ request }) => request)).toEqual(exchanges.map(({ request }) => request));
   expect(server.asked).toHaveLength(3);
 
@@ -124,7 +134,7 @@ test('responses are not kept on request, and --record refuses a file that exists
   const places = await newPlaces();
   prepare();
   const ran = await run(places, '--base-url', `${server.url}/v1`, '--model', 'm', '--keep-responses', 'off');
-  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran).toMatchObject({ code: 0 });
   for (const exchange of exchangesIn(ran.stdout)) expect(exchange).not.toHaveProperty('response');
   const exists = join(places.workspace, 'a.txt');
   const refused = await run(places, '--base-url', `${server.url}/v1`, '--model', 'm', '--record', exists);

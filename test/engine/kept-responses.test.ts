@@ -54,7 +54,11 @@ test('all, when the events say nothing', async () => {
 
 test('those of the last turns, when the events say so; what is collected is absent, not bad', async () => {
   const world = await newWorld();
-  await runsWith(world, [{ text: 'one', keep: 2 }, { text: 'two', keep: 2 }, { text: 'three', keep: 2 }]);
+  await runsWith(world, [
+    { text: 'one', keep: 2 },
+    { text: 'two', keep: 2 },
+    { text: 'three', keep: 2 },
+  ]);
   expect(await collected(world)).toEqual([digestText('one')]);
   expect(await checked(world)).toEqual({ checked: 2, absent: 1, bad: [] });
 });

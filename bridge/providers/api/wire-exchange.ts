@@ -27,6 +27,8 @@ export interface WireAttempt {
 export interface WireExchange extends Pick<WireAttempt, 'api' | 'target' | 'body' | 'status' | 'headers' | 'lost'> {
   /** Null when a key came in pieces. */
   readonly response: Buffer | null;
+  /** The key was cut out of the response. */
+  readonly redacted: boolean;
 }
 
 /** What is recorded of an attempt; `exchange` is null when the key stands in the request itself: then not even its digest is kept. */
@@ -40,7 +42,7 @@ export async function settle(attempt: WireAttempt, keys: Redactor): Promise<Sett
   const received = Buffer.concat(attempt.received.splice(0));
   const { bytes, redacted } = await redactResponse(received, keys);
   const sent = Buffer.from(body, 'utf8');
-  const wire = { api, target, body: keys.text(body), status, headers, lost, response: bytes };
+  const wire = { api, target, body: keys.text(body), status, headers, lost, response: bytes, redacted };
   if (keys.has(sent)) return { wire, exchange: null };
   const { model, baseUrl, stream } = target;
   const exchange = {

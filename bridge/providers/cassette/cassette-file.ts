@@ -19,8 +19,8 @@ export async function openCassetteFile(path: string, redactor: () => Redactor): 
   let last: Promise<void> = Promise.resolve();
   const write = async (exchange: WireExchange): Promise<void> => {
     const secrets = redactor();
-    const { response, body, lost, target } = exchange;
-    const clean = response === null ? null : (await redactResponse(response, secrets)).bytes;
+    const { body, lost, target } = exchange;
+    const clean = await responseWithout(exchange, secrets);
     await file.appendFile(
       lineOf({
         ...exchange,
@@ -42,6 +42,17 @@ export async function openCassetteFile(path: string, redactor: () => Redactor): 
       await file.close();
     },
   };
+}
+
+/** Null when it held a secret in pieces, or in a binary frame, whose checksum would no longer fit. */
+async function responseWithout(
+  { response, redacted, headers }: WireExchange,
+  secrets: Redactor,
+): Promise<Buffer | null> {
+  if (response === null) return null;
+  const clean = await redactResponse(response, secrets);
+  const isBinary = headers?.get('content-type')?.startsWith('application/vnd.amazon.eventstream') === true;
+  return isBinary && (redacted || clean.redacted) ? null : clean.bytes;
 }
 
 /** What a process that was killed in the middle of a write has left. */

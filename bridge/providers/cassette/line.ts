@@ -46,7 +46,13 @@ export function lineOf({ api, target, body, status, headers, lost, response }: W
     const value = headers?.get(name) ?? null;
     return value === null ? [] : [[name, value] as const];
   });
-  const head = { cassette: CASSETTE_VERSION, api, base_url: target.baseUrl, model: target.model, stream: target.stream };
+  const head = {
+    cassette: CASSETTE_VERSION,
+    api,
+    base_url: target.baseUrl,
+    model: target.model,
+    stream: target.stream,
+  };
   const rest = {
     status,
     headers: Object.fromEntries(kept),

@@ -35,7 +35,10 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   try {
     const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
     try {
-      const imported = importedOrThrow(await importStream({ journal, blobs }, notingRefs(first, records, { refs, responses })), file);
+      const imported = importedOrThrow(
+        await importStream({ journal, blobs }, notingRefs(first, records, { refs, responses })),
+        file,
+      );
       const missing = await countMissing(blobs, refs);
       const evidence = { named: responses.size, absent: await countMissing(blobs, responses) };
       const ofResponses = responses.size === 0 ? {} : { responses: evidence };

@@ -45,7 +45,14 @@ export async function requestCommand(command: RequestCommand, output: Output): P
     const asked = { effect, ...(exchange === undefined ? {} : { exchange }) };
     const engine = { url, tokenFile: tokenFile(dataDir, 'bridge') };
     const rebuilt = (await rebuildInBridge(engine, asked)) as unknown as Rebuilt;
-    output.object({ session_id: session, run_id: effect.run_id, turn, position, exchange: exchange ?? null, ...rebuilt });
+    output.object({
+      session_id: session,
+      run_id: effect.run_id,
+      turn,
+      position,
+      exchange: exchange ?? null,
+      ...rebuilt,
+    });
     for (const line of lines(found, rebuilt)) output.line(line);
     return rebuilt.comparison === 'different' ? 1 : 0;
   });
