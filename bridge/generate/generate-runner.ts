@@ -3,9 +3,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BlobReader } from '../engine-link/blob-reader.ts';
-import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
-import { LAYOUT_BYTES_MAX } from '../../schemas/limits.ts';
-import type { Layout } from '../../schemas/model-turn.ts';
+import type { PutBlob } from '../engine-link/text-content.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
@@ -13,21 +11,14 @@ import type { EngineClient } from '../../src/client/client.ts';
 import type { OwnerId } from '../../schemas/ids.ts';
 import { newDeltaSender } from './delta-sender.ts';
 import { type Log, clip } from '../log.ts';
-import { toObservedCalls } from './observed-calls.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
-import {
-  type GenerateReply,
-  type GenerateRequest,
-  type Message,
-  type Provider,
-  ProviderError,
-} from '../providers/provider.ts';
-import { replyFault } from '../providers/reply-fault.ts';
+import { type GenerateRequest, type Message, type Provider, ProviderError } from '../providers/provider.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
 import { type CutOut, type ExchangeOptions, type Exchanged, recordedExchange } from './exchange.ts';
 import { type Failure, generateFailure } from './failure.ts';
 import { layoutWithout } from './layout.ts';
+import { type CutSoFar, observedTurn } from './observed-turn.ts';
 import { renderTranscript, textOf } from './transcript.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
@@ -50,7 +41,7 @@ export interface GenerateRunner {
 }
 
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
-  const { provider, blobs, putBlob, outbox, leases, clock, log, redactor } = options;
+  const { provider, blobs, outbox, leases, clock, log, redactor } = options;
 
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
@@ -71,7 +62,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
   }
 
   /** Notes in `cut` what was cut out. */
-  async function answer(effect: Generate, signal: AbortSignal, cut: Writable<CutOut>): Promise<Ingress> {
+  async function answer(effect: Generate, signal: AbortSignal, cut: CutSoFar): Promise<Ingress> {
     const whole = await requestOf(effect, blobs, signal);
     const request = withoutSecrets(whole, redactor);
     cut.request = request.instructions !== whole.instructions || differ(request.messages, whole.messages);
@@ -80,50 +71,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
     const deltas = newDeltaSender(options, effect);
     const reply = await provider.generate(request, signal, (delta) => deltas.add(delta)).finally(() => deltas.end());
-    return await observed(effect, reply, cut);
-  }
-
-  async function observed(effect: Generate, answered: GenerateReply, cut: Writable<CutOut>): Promise<Ingress> {
-    const { run_id, turn } = effect;
-    const fault = replyFault(answered);
-    if (fault !== null) {
-      const why = `the provider's answer is invalid: ${fault}`;
-      throw new ProviderError('provider_terminal', why, null, (answered as GenerateReply | null)?.exchange ?? null);
-    }
-    const { exchange, ...received } = answered;
-    const reply = replyWithout(received, redactor);
-    cut.reply =
-      reply.content !== received.content ||
-      reply.calls !== received.calls ||
-      reply.layout?.parts !== received.layout?.parts;
-    const content = reply.content?.toWellFormed() ?? '';
-    const layout = await layoutOf(effect, reply);
-    return {
-      kind: 'ToolCallsObserved',
-      event_id: eventIdOf(effect.effect_id, 'observed'),
-      run_id,
-      turn,
-      calls: toObservedCalls(turn, reply.calls),
-      ...(content === '' ? {} : { content: await contentOf(content, putBlob) }),
-      ...(reply.usage === undefined ? {} : { usage: reply.usage }),
-      ...(reply.stop === undefined ? {} : { stop: reply.stop }),
-      ...(layout === null ? {} : { layout }),
-      ...(await recordedExchange(options, exchange, cut)),
-    };
-  }
-
-  /** The layout to record; null when there is none, or it is larger than is kept. */
-  async function layoutOf(effect: Generate, { layout }: GenerateReply): Promise<Layout | null> {
-    if (layout === undefined) return null;
-    const parts = JSON.stringify(layout.parts);
-    const bytes = Buffer.byteLength(parts);
-    if (bytes <= LAYOUT_BYTES_MAX) {
-      return { api: layout.api, model: layout.model, parts: await contentOf(parts, putBlob) };
-    }
-    const { session_id, run_id, turn } = effect;
-    const why = `its parts have ${bytes} bytes; the maximum is ${LAYOUT_BYTES_MAX}`;
-    log({ event: 'layout_dropped', session_id, run_id, turn, why });
-    return null;
+    return await observedTurn(options, effect, { answered: reply, cut });
   }
 
   /** Null when nothing more is to be reported: the answer is recorded, or the run no longer expects it. */
@@ -162,8 +110,6 @@ interface Failed {
   readonly failure: Failure;
   readonly exchanged: Exchanged;
 }
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 const differ = (some: readonly Message[], others: readonly Message[]): boolean =>
   some.some((message, index) => message !== others[index]);
@@ -208,18 +154,6 @@ function messageWithout(message: Message, redactor: Redactor): Message {
   const { text } = said;
   const kept = layoutWithout(layout, { text: message.text, redacted: text }, redactor);
   return { ...redactor.value(rest), ...(kept === null ? {} : { layout: kept }) };
-}
-
-function replyWithout({ content, calls, layout, ...reply }: GenerateReply, redactor: Redactor): GenerateReply {
-  const text = content ?? '';
-  const redacted = redactor.text(text);
-  const kept = layout && layoutWithout(layout, { text, redacted }, redactor);
-  return {
-    ...redactor.value(reply),
-    ...(content === undefined ? {} : { content: redacted }),
-    calls: redactor.value(calls),
-    ...(kept === undefined || kept === null ? {} : { layout: { ...kept, model: redactor.text(kept.model) } }),
-  };
 }
 
 /** Refusals that the content of the reply causes. */

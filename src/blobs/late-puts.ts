@@ -12,25 +12,38 @@ export interface LatePuts {
 }
 
 export function newLatePuts(bytesMax: number): LatePuts {
-  const pending = new Map<Digest, Promise<void>>();
+  /** How many writes of each blob have not ended. */
+  const pending = new Map<Digest, number>();
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
+
+  const isFull = (bytes: number): boolean => waiting > 0 && waiting + bytes > bytesMax;
+
+  async function writeAfter(before: Promise<void>, { ref, bytes, write }: Put): Promise<void> {
+    await before;
+    // A blob that cannot be written is absent, which is what the caller accepted.
+    await Promise.allSettled([write()]);
+    waiting -= bytes;
+    const rest = (pending.get(ref) ?? 1) - 1;
+    if (rest === 0) pending.delete(ref);
+    else pending.set(ref, rest);
+  }
+
   return {
     async add(ref, bytes, write) {
-      while (waiting > 0 && waiting + bytes > bytesMax) await last;
+      while (isFull(bytes)) await last;
       waiting += bytes;
-      // A blob that cannot be written is absent, which is what the caller accepted.
-      const written = last.then(async () => {
-        await Promise.allSettled([write()]);
-        waiting -= bytes;
-      });
-      last = written;
-      pending.set(ref, written);
-      void written.then(() => {
-        if (pending.get(ref) === written) pending.delete(ref);
-      });
+      pending.set(ref, (pending.get(ref) ?? 0) + 1);
+      last = writeAfter(last, { ref, bytes, write });
     },
-    pending: (ref) => pending.get(ref) ?? null,
+    // Writes are made in order, so that all that come before have ended when the last one has.
+    pending: (ref) => (pending.has(ref) ? last : null),
     settled: () => last,
   };
+}
+
+interface Put {
+  readonly ref: Digest;
+  readonly bytes: number;
+  readonly write: () => Promise<unknown>;
 }

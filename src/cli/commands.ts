@@ -9,6 +9,7 @@ import {
   command,
   dataDir,
   describeDataDir,
+  keepResponsesOption,
   sandboxOption,
   sessionArgument,
   textOption,
@@ -26,12 +27,6 @@ const STATUSES: Readonly<Record<SessionStatus, true>> = {
 
 const apiOption = (): Option =>
   new Option('--api <name>', 'the API that the model server speaks').choices(MODEL_SERVER_NAMES).default('openai-chat');
-
-const keepResponsesOption = (): Option =>
-  new Option(
-    '--keep-responses <which>',
-    'store responses of the model as evidence: all, off, or N for the last N turns',
-  ).default('all');
 
 export function addRuns(program: Program): void {
   const demo = command(

@@ -29,8 +29,8 @@ test('are answered at once, written one after the other, and found while they wa
   expect(begun()).toBe(1);
   expect(late.pending(refOf('b'))).not.toBeNull();
   end();
-  await late.pending(refOf('a'));
   await nextTurn();
+  expect(late.pending(refOf('a'))).toBeNull();
   expect(begun()).toBe(2);
   end();
   await late.settled();
@@ -43,9 +43,11 @@ test('wait when more bytes wait than may, but a single large one does not', asyn
   const { write, end } = newWrites();
   await late.add(refOf('large'), 1_000, write);
   let added = false;
-  const next = late.add(refOf('next'), 1, write).then(() => {
+  const add = async (): Promise<void> => {
+    await late.add(refOf('next'), 1, write);
     added = true;
-  });
+  };
+  const next = add();
   await nextTurn();
   expect(added).toBe(false);
   end();

@@ -9,7 +9,7 @@ test.each([
   ['{"n":12345678901234567890}', '{"n":12345678901234567891}', '/n', '12345678901234567890', '12345678901234567891'],
   ['[1]', '{"0":1}', '', '[1]', '{"0":1}'],
   ['not json', '{}', '', 'not json', '{}'],
-])('of %s and %s', (recorded, sent, path, was, is) => {
+])('of %s and %s', (recorded, sent, ...[path, was, is]) => {
   expect(firstDifference(recorded, sent)).toEqual({ path, recorded: was, sent: is });
 });
 

@@ -8,7 +8,7 @@ import { ENCODERS } from '../../../../bridge/providers/api/dialects.ts';
 import { openCassetteFile } from '../../../../bridge/providers/cassette/cassette-file.ts';
 import { cassetteProvider } from '../../../../bridge/providers/cassette/cassette-provider.ts';
 import { readCassette } from '../../../../bridge/providers/cassette/line.ts';
-import { type GenerateReply, ProviderError } from '../../../../bridge/providers/provider.ts';
+import type { GenerateReply, ProviderError } from '../../../../bridge/providers/provider.ts';
 import { createRedactor } from '../../../../bridge/secrets/redactor.ts';
 import { digestText } from '../../../../schemas/canonical.ts';
 import { REPLY_BYTES_MAX } from '../../../../schemas/limits.ts';
