@@ -20,7 +20,7 @@ import { withHeaders } from './failure.ts';
 import { keyHeaders } from './key-headers.ts';
 import { type TakeDelta, readAnswer, readErrorText } from './read-body.ts';
 import { type Silence, watchSilence } from './silence.ts';
-import { type WireAttempt, type WireExchange, settle } from './wire-exchange.ts';
+import { type WireAttempt, type WireExchange, settleExchange } from './wire-exchange.ts';
 import { errorWithout, newDeltaGate, replyWithout } from './without-keys.ts';
 
 export interface ApiProviderOptions {
@@ -70,7 +70,7 @@ export function apiProvider(options: ApiProviderOptions): Provider {
       const attempt = async (stream: boolean): Promise<Ended> => {
         const tried = await tryOnce({ options, dialect, request, model, stream, signal, onDelta: gate.take });
         if (tried.sent === null || signal.aborted) return { answer: tried.answer, exchange: null };
-        const { wire, exchange } = await settle(tried.sent, keys);
+        const { wire, exchange } = await settleExchange(tried.sent, keys);
         await options.onExchange?.(wire);
         return { answer: tried.answer, exchange };
       };

@@ -37,7 +37,7 @@ export interface Settled {
   readonly exchange: ProviderExchange | null;
 }
 
-export async function settle(attempt: WireAttempt, keys: Redactor): Promise<Settled> {
+export async function settleExchange(attempt: WireAttempt, keys: Redactor): Promise<Settled> {
   const { api, target, body, status, headers, lost } = attempt;
   const received = Buffer.concat(attempt.received.splice(0));
   const { bytes, redacted } = await redactResponse(received, keys);
