@@ -467,7 +467,7 @@ export const PROVIDER_SILENCE_MS_DEFAULT = 180_000;
 /** Largest recording of a model, in bytes. The bridge refuses a larger one. */
 export const RECORDING_BYTES_MAX = 64 * 1_048_576;
 /** Bytes of a response in which secrets are looked for before other work of the process runs. */
-export const REDACT_SLICE_BYTES = 1_048_576;
+export const REDACT_SLICE_BYTES = 131_072;
 /** Shortest secret that is replaced in outputs, in UTF-16 units. A shorter one is not: ordinary text may contain it. */
 export const SECRET_CHARS_MIN = 16;
 /** Largest object of secrets on standard input, in bytes. The bridge refuses a larger one. */
