@@ -32,6 +32,7 @@ import { leaseRequest, wantedBy } from './executors/lease-request.ts';
 import { type RunningWork, newRunningWork } from './executors/running-work.ts';
 import { type StoppableWork, newStoppableWork } from './executors/stoppable-work.ts';
 import { type CompactRunner, newCompactRunner } from './generate/compact-runner.ts';
+import type { KeepResponses } from './generate/exchange.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate/generate-runner.ts';
 import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { recover } from './ledger/recover.ts';
@@ -58,6 +59,8 @@ export interface BridgeOptions {
   readonly sessions?: readonly SessionId[];
   /** Values that must not leave the bridge: each that has at least 16 characters is replaced by `‹secret›`. */
   readonly secrets?: readonly string[];
+  /** Which responses of models are kept as evidence: `all` by default, `off`, or those of the last N turns of a session. */
+  readonly keepResponses?: KeepResponses;
   /** Only undoes calls (puts back the files they changed). */
   readonly undoOnly?: boolean;
 }
@@ -85,7 +88,10 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   }
 }
 
-function checkOptions({ concurrency = CONCURRENCY_MAX, owner }: BridgeOptions): void {
+function checkOptions({ concurrency = CONCURRENCY_MAX, owner, keepResponses = 'all' }: BridgeOptions): void {
+  if (typeof keepResponses === 'number' && !(Number.isSafeInteger(keepResponses) && keepResponses >= 1)) {
+    throw new RangeError(`keepResponses must be all, off, or an integer of at least 1, not ${keepResponses}`);
+  }
   if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
     throw new RangeError(`concurrency must be an integer of at least 1, not ${concurrency}`);
   }
@@ -140,8 +146,15 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   };
   const startReady = (): void => calls.startReady();
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
-  const generates = newGenerateRunner({ ...shared, provider, blobs });
-  const compactions = newCompactRunner({ ...shared, provider, blobs });
+  const models = {
+    ...shared,
+    provider,
+    blobs,
+    keepResponses: options.keepResponses ?? 'all',
+    putEvidence: (bytes: Uint8Array) => () => link.ask('put_blob', () => client.putBlob(bytes, { durable: false })),
+  };
+  const generates = newGenerateRunner(models);
+  const compactions = newCompactRunner(models);
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
   const runner = newCallRunner({
     ...shared,

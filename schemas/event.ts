@@ -5,7 +5,7 @@ import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, TOOLS_MAX } from './limits.ts';
-import { Layout, Stop } from './model-turn.ts';
+import { Exchange, Layout, Stop } from './model-turn.ts';
 import { namesRules } from './rules.ts';
 import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
@@ -28,12 +28,16 @@ const envelope = {
   at_ms: TimeMs,
 } as const;
 
+/** What went over the wire: evidence, which the fold ignores. */
+const exchanged = { exchange: Exchange } as const;
+
 const failedAttempt = {
   /** The fault may be temporary: the model is asked again as the retry policy of the run allows. */
   retryable: flag,
   /** The shortest wait the provider asked for. */
   retry_after_ms: integer('retry_after_ms', 0, RETRY_CAP_MS_MAX),
   jitter_permille: integer('jitter_permille', 800, 1_200),
+  ...exchanged,
 } as const;
 
 /** Present exactly on an event that ends runs, of whatever kind: these runs, in the order in which they end. */
@@ -52,12 +56,15 @@ const kinds = {
   /** What a generate returned: text, calls, or both. Without calls the turn is over. */
   ToolCallsObserved: [
     { run_id: RunId, turn: integer('turn', 1), calls: list(ToolCallObserved, CALLS_PER_BATCH_MAX) },
-    { content: Content, usage: Usage, stop: Stop, layout: Layout },
+    { content: Content, usage: Usage, stop: Stop, layout: Layout, ...exchanged },
   ],
   /** A generate that failed. */
   GenerateFailed: [{ run_id: RunId, turn: integer('turn', 1), code, message }, failedAttempt],
   /** The sealed pages of the conversation up to `through` are replaced by this summary. */
-  ContextCompacted: [{ run_id: RunId, turn: integer('turn', 1), through: Digest, summary: Content }, { usage: Usage }],
+  ContextCompacted: [
+    { run_id: RunId, turn: integer('turn', 1), through: Digest, summary: Content },
+    { usage: Usage, ...exchanged },
+  ],
   /** The conversation could not be compacted. */
   CompactFailed: [{ run_id: RunId, turn: integer('turn', 1), code, message }, failedAttempt],
   /** A call that is not read-only runs only after this event is recorded. */

@@ -34,6 +34,11 @@ export const ATTACHMENT_BYTES_MAX = 16 * 1_048_576;
 export const ATTACHMENTS_MAX = 16;
 /** Longest name of an attachment, in UTF-16 units. A longer one is refused as `invalid_shape`. */
 export const ATTACHMENT_NAME_CHARS_MAX = 256;
+/**
+ * Bytes of blobs put without durability that may wait to be written. Beyond it, such a put waits until the earlier ones are
+ * written.
+ */
+export const LATE_PUT_BYTES_MAX = 64 * 1_048_576;
 /** Longest text, and longest arguments as JSON, inside events and state, in UTF-16 units. Longer ones become blobs. */
 export const INLINE_CHARS_MAX = 4_096;
 /** Length of the excerpts in a blob reference, from the start and the end of its text, in UTF-16 units. */
@@ -481,6 +486,8 @@ export const ERROR_BYTES_MAX = 65_536;
 export const PROVIDER_SILENCE_MS_DEFAULT = 180_000;
 /** Largest recording of a model, in bytes. The bridge refuses a larger one. */
 export const RECORDING_BYTES_MAX = 64 * 1_048_576;
+/** Bytes of a response in which secrets are looked for before other work of the process runs. */
+export const REDACT_SLICE_BYTES = 131_072;
 /** Shortest secret that is replaced in outputs, in UTF-16 units. A shorter one is not: ordinary text may contain it. */
 export const SECRET_CHARS_MIN = 16;
 /** Largest object of secrets on standard input, in bytes. The bridge refuses a larger one. */

@@ -1,6 +1,7 @@
 // What a turn of a model says besides its text and calls: why it stopped, and the parts that only its own API understands.
-import { type TypeOf, oneOf, shape, text } from './codec.ts';
+import { type TypeOf, flag, integer, oneOf, shape, text } from './codec.ts';
 import { Content } from './content.ts';
+import { Digest } from './ids.ts';
 
 /** The APIs that refold speaks. A layout goes back only to the API that it came from. */
 export const MODEL_APIS = [
@@ -45,3 +46,32 @@ export type LayoutPart =
   | { readonly text: number; readonly with?: string }
   | { readonly call: number; readonly with?: string }
   | { readonly item: string };
+
+/** What a request was written for, beside the conversation: enough to write the same bytes again. */
+export const ExchangeTarget = shape('ExchangeTarget', {
+  model: text('model', { min: 1, max: 256 }),
+  base_url: text('base_url', { min: 1, max: 2_048 }),
+  stream: flag,
+});
+export type ExchangeTarget = TypeOf<typeof ExchangeTarget>;
+
+/**
+ * What went over the wire for one answer of a model, as evidence: the fold ignores it. `encoder` names what wrote the
+ * request, with its version; `request` is the digest of the exact body. `response` is a blob with the bytes as received; it
+ * was stored without waiting for the disk, so that it may be absent. `keep_turns`: after so many further turns of the
+ * session the blob may be collected. The flags say that a secret was cut out: of the request before it was sent, of the
+ * response before it was stored (then the response is not stored at all when the secret came in pieces).
+ */
+export const Exchange = shape(
+  'Exchange',
+  { encoder: text('encoder', { max: 64, pattern: /^[a-z][a-z0-9_.-]*\/[1-9][0-9]{0,5}$/ }), request: Digest },
+  {
+    target: ExchangeTarget,
+    request_redacted: flag,
+    response: Digest,
+    response_bytes: integer('response_bytes', 0),
+    response_redacted: flag,
+    keep_turns: integer('keep_turns', 1),
+  },
+);
+export type Exchange = TypeOf<typeof Exchange>;

@@ -293,3 +293,9 @@ export const EngineInfo = shape('EngineInfo', {
   started_at_ms: TimeMs,
 });
 export type EngineInfo = TypeOf<typeof EngineInfo>;
+
+/** How a blob is put. */
+export interface PutBlobOptions {
+  /** False: the answer does not wait for the disk, and a crash may lose the blob as a whole. True by default. */
+  readonly durable?: boolean;
+}

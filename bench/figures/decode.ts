@@ -171,7 +171,7 @@ function readAll(dialect: Dialect, bytes: Uint8Array): ReturnType<typeof readAns
     isOver: () => false,
     end: () => undefined,
   };
-  return readAnswer(new Response(bytes), silence, dialect, () => undefined);
+  return readAnswer(new Response(bytes), silence, dialect, { onDelta: () => undefined, received: [] });
 }
 
 function timesMs(): { readonly wall: number; readonly cpu: number } {

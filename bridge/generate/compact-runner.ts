@@ -12,6 +12,7 @@ import { contentOf, firstChars, lastChars } from '../engine-link/text-content.ts
 import type { StopSwitch } from '../executors/stop-switch.ts';
 import { type GenerateReply, type GenerateRequest, type Message, ProviderError } from '../providers/provider.ts';
 import { replyFault } from '../providers/reply-fault.ts';
+import { type Exchanged, recordedExchange } from './exchange.ts';
 import { type Failure, generateFailure } from './failure.ts';
 import type { GenerateRunnerOptions } from './generate-runner.ts';
 import { renderTranscript, textOf } from './transcript.ts';
@@ -36,11 +37,16 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
 
   async function run(effect: Compact, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
-    const event = await answer(effect, stop.signal).catch((error: unknown) => generateFailure(error, redactor));
+    const event = await answer(effect, stop.signal).catch(failureOf);
     // After the lease is lost the answer is not reported; a bridge that stops leaves the compaction to the next one.
     if (stop.why !== null) return;
     await report(effect, event, Math.max(0, Math.round(clock.now() - startedAt)));
     leases.end(effect);
+  }
+
+  async function failureOf(error: unknown): Promise<Failed> {
+    const exchange = error instanceof ProviderError ? error.exchange : null;
+    return { failure: generateFailure(error, redactor), ...(await recordedExchange(options, exchange, UNCUT)) };
   }
 
   async function answer(effect: Compact, signal: AbortSignal): Promise<Ingress> {
@@ -57,6 +63,7 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
       through,
       summary: await contentOf(summaryOf(reply), putBlob),
       ...(reply.usage === undefined ? {} : { usage: reply.usage }),
+      ...(await recordedExchange(options, reply.exchange, { request: false, reply: reply.redacted })),
     };
   }
 
@@ -75,7 +82,7 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
   }
 
   /** Asks with shorter texts as long as the model cannot take the request. */
-  async function ask(requestWith: (charsMax: number) => GenerateRequest, signal: AbortSignal): Promise<GenerateReply> {
+  async function ask(requestWith: (charsMax: number) => GenerateRequest, signal: AbortSignal): Promise<Summary> {
     for (let requests = 1; ; requests += 1) {
       const request = requestWith(Math.floor(COMPACT_TEXT_CHARS / 8 ** (requests - 1)));
       try {
@@ -87,26 +94,42 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
     }
   }
 
-  function replied(received: GenerateReply): GenerateReply {
+  function replied(received: GenerateReply): Summary {
     const fault = replyFault(received);
-    if (fault === null) return { ...received, content: redactor.text(received.content ?? '') };
+    const content = redactor.text(received.content ?? '');
+    if (fault === null) return { ...received, content, redacted: content !== (received.content ?? '') };
     throw new ProviderError('provider_terminal', `the provider's answer is invalid: ${fault}`);
   }
 
-  async function report(effect: Compact, event: Ingress | Failure, duration_ms: number): Promise<void> {
+  async function report(effect: Compact, event: Ingress | Failed, duration_ms: number): Promise<void> {
     const { effect_id, session_id, run_id, turn } = effect;
     if ('kind' in event) {
       log({ event: 'compact_settled', session_id, run_id, turn, duration_ms });
       await outbox.report(session_id, event, effect_id);
       return;
     }
-    log({ event: 'compact_failed', session_id, run_id, turn, ...event, duration_ms });
+    const { failure, ...exchanged } = event;
+    log({ event: 'compact_failed', session_id, run_id, turn, ...failure, duration_ms });
     const event_id = eventIdOf(effect_id, 'failed');
-    await outbox.report(session_id, { kind: 'CompactFailed', event_id, run_id, turn, ...event }, effect_id);
+    const failed = { kind: 'CompactFailed', event_id, run_id, turn, ...failure, ...exchanged } as const;
+    await outbox.report(session_id, failed, effect_id);
   }
 
   return { run };
 }
+
+/** A reply, and whether a secret was cut out of it. */
+interface Summary extends GenerateReply {
+  readonly redacted: boolean;
+}
+
+/** An attempt that gave no summary. */
+interface Failed extends Exchanged {
+  readonly failure: Failure;
+}
+
+/** The request of a compaction is not rebuilt, so that nothing is said about it. */
+const UNCUT = { request: false, reply: false };
 
 const requestOf = (
   { session_id, run_id, turn, provider, model, output_tokens_max }: Compact,

@@ -15,12 +15,15 @@ import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';
+import { cassetteHeadOf } from '../../src/files/cassette.ts';
 import { MODEL_SERVERS, type ModelServerName } from '../../src/files/model-servers.ts';
 import { reasonOf, whatFailed } from '../../src/files/file-failure.ts';
 import { secretVariables } from '../../src/files/secret-variables.ts';
 import { runBridge } from '../loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
 import { apiProvider } from '../providers/api/api-provider.ts';
+import { type CassetteFile, openCassetteFile } from '../providers/cassette/cassette-file.ts';
+import { cassetteProvider } from '../providers/cassette/cassette-provider.ts';
 import type { Provider } from '../providers/provider.ts';
 import { recordedProvider } from '../providers/recorded.ts';
 import { type KnownSecret, secretsOfUrl, shortSecretNotes } from '../secrets/known-secrets.ts';
@@ -39,7 +42,8 @@ async function main(): Promise<void> {
   redactor = createRedactor(known.map(({ value }) => value));
   const stop = new AbortController();
   abortOnExit(stop, options);
-  const provider = await openProvider(options, secrets);
+  const cassette = options.record === undefined ? null : await openCassette(options.record);
+  const provider = await openProvider(options, secrets, cassette);
   const token = await orMisuse(options.tokenFile, readToken(options.tokenFile));
   known.push({ source: `the token in ${options.tokenFile}`, value: token });
   const values = known.map(({ value }) => value);
@@ -80,24 +84,26 @@ async function main(): Promise<void> {
       ...settingsOf(options, owner),
     });
   } finally {
+    await cassette?.close();
     await ledger.close();
     await host.close();
     await client.close();
   }
 }
 
-const settingsOf = ({ concurrency, sessions, undoOnly }: MainOptions, owner: OwnerId) => ({
+const settingsOf = ({ concurrency, sessions, undoOnly, keepResponses }: MainOptions, owner: OwnerId) => ({
   owner,
   undoOnly,
+  keepResponses,
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
 
-/** The token, the directories that it lies in, and the ledger, with what the options add. */
-function protectedPaths({ tokenFile, stateDir, protect }: MainOptions): readonly string[] {
+/** The token, the directories that it lies in, the ledger and the cassette, with what the options add. */
+function protectedPaths({ tokenFile, stateDir, protect, record }: MainOptions): readonly string[] {
   const tokens = dirname(resolve(tokenFile));
   const data = basename(tokens) === 'tokens' ? [tokens, dirname(tokens)] : [];
-  return [...protect, tokenFile, ...data, ...(stateDir === undefined ? [] : [stateDir])];
+  return [...protect, tokenFile, ...data, ...[stateDir, record].filter((path) => path !== undefined)];
 }
 
 async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
@@ -130,7 +136,7 @@ function abortOnExit(stop: AbortController, { exitWithParent }: MainOptions): vo
   else process.stdin.resume();
 }
 
-async function openProvider(options: MainOptions, secrets: Secrets): Promise<Provider> {
+async function openProvider(options: MainOptions, secrets: Secrets, cassette: CassetteFile | null): Promise<Provider> {
   if (options.provider === 'none') return noProvider;
   if (options.provider === 'recorded') return await openRecording(options.recording ?? '');
   const apiKey = keyOf(options.api, secrets);
@@ -138,6 +144,7 @@ async function openProvider(options: MainOptions, secrets: Secrets): Promise<Pro
     api: options.api,
     baseUrl: options.baseUrl,
     clock: systemClock,
+    ...(cassette === null ? {} : { onExchange: (exchange) => cassette.add(exchange) }),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.fallbackModel === undefined ? {} : { fallbackModel: options.fallbackModel }),
@@ -154,8 +161,15 @@ const noProvider: Provider = {
 async function openRecording(path: string): Promise<Provider> {
   const { size } = await orMisuse(path, stat(path));
   if (size > RECORDING_BYTES_MAX) throw new Misuse(`${path} is larger than ${RECORDING_BYTES_MAX} bytes`);
-  return recordedProvider(await orMisuse(path, readFile(path, 'utf8')));
+  const text = await orMisuse(path, readFile(path, 'utf8'));
+  return cassetteHeadOf(text) === null ? recordedProvider(text) : cassetteProvider(text, { clock: systemClock });
 }
+
+const openCassette = (path: string): Promise<CassetteFile> =>
+  orMisuse(
+    path,
+    openCassetteFile(path, () => redactor),
+  );
 
 /** A file that cannot be read is a misuse of the command line. */
 const orMisuse = <T>(path: string, reading: Promise<T>): Promise<T> =>

@@ -5,13 +5,17 @@ import { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CONCURRENCY_MAX, SECRETS_BYTES_MAX } from '../../schemas/limits.ts';
 import { MODEL_SERVERS, MODEL_SERVER_NAMES, type ModelServerName } from '../../src/files/model-servers.ts';
+import type { KeepResponses } from '../generate/exchange.ts';
 import { baseUrlFault } from '../providers/api/endpoint.ts';
 import { WorkspaceName } from '../../schemas/undo.ts';
 
 export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|api [options]
 
   --sandbox auto|none|bwrap   how commands are confined (auto)
-  --recording FILE            the model's turns, with --provider recorded
+  --recording FILE            the model's turns, or a cassette, with --provider recorded
+  --record FILE               with --provider api: writes a cassette of all requests and responses, without secrets
+  --keep-responses all|off|N  which responses of models are stored as evidence: all, none, or those of the last N turns
+                              of a session (all)
   --api NAME                  with --provider api: ${MODEL_SERVER_NAMES.slice(0, 3).join(', ')},
                               ${MODEL_SERVER_NAMES.slice(3).join(', ')} (openai-chat)
   --base-url URL              the model server, when it is not the API's own; https, or http to this machine
@@ -44,6 +48,8 @@ export interface MainOptions {
   readonly provider: 'recorded' | 'api' | 'none';
   readonly api: ModelServerName;
   readonly recording: string | undefined;
+  readonly record: string | undefined;
+  readonly keepResponses: KeepResponses;
   readonly baseUrl: string;
   readonly model: string | undefined;
   readonly fallbackModel: string | undefined;
@@ -84,6 +90,8 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     sandbox: oneOf('sandbox', values.sandbox, ['auto', 'none', 'bwrap']),
     provider,
     recording: values.recording,
+    record: provider === 'api' ? values.record : undefined,
+    keepResponses: keptResponses(values['keep-responses']),
     api,
     baseUrl: provider === 'api' ? baseUrl(api, values['base-url']) : '',
     model: values.model,
@@ -118,6 +126,8 @@ function parse(args: readonly string[]) {
       'fallback-model': text,
       'state-dir': text,
       'workspace-name': text,
+      record: text,
+      'keep-responses': { ...text, default: 'all' },
       protect: { ...text, multiple: true },
       owner: text,
       session: { ...text, multiple: true },
@@ -154,6 +164,12 @@ function sessionId(value: string): SessionId {
 function workspaceName(value: string | undefined): string | undefined {
   if (value === undefined || WorkspaceName.is(value)) return value;
   throw new Misuse('--workspace-name must be 1 to 128 printable ASCII characters without spaces');
+}
+
+function keptResponses(value: string): KeepResponses {
+  if (value === 'all' || value === 'off') return value;
+  if (/^[1-9][0-9]{0,8}$/.test(value)) return Number(value);
+  throw new Misuse(`--keep-responses must be all, off or a number of turns, not ${JSON.stringify(value)}`);
 }
 
 function count(value: string): number {

@@ -1,8 +1,8 @@
 // The provider port: a model is sent a whole conversation, and answers with text, calls, or both.
 import type { OfferedTool } from '../../schemas/effect.ts';
-import type { RunId, SessionId } from '../../schemas/ids.ts';
+import type { Digest, RunId, SessionId } from '../../schemas/ids.ts';
 import type { Json } from '../../schemas/json.ts';
-import type { LayoutPart, ModelApi, Stop } from '../../schemas/model-turn.ts';
+import type { ExchangeTarget, LayoutPart, ModelApi, Stop } from '../../schemas/model-turn.ts';
 import type { Reasoning, ToolChoice, Usage } from '../../schemas/run.ts';
 
 export type Message =
@@ -87,6 +87,20 @@ export interface GenerateReply {
   /** Absent when the provider does not say why it stopped. */
   readonly stop?: Stop;
   readonly layout?: ReplyLayout;
+  /** What went over the wire, when the provider can tell; the bridge records it as evidence. */
+  readonly exchange?: ProviderExchange;
+}
+
+/** What went over the wire for one answer. The provider has cut its own key out of it; the bridge cuts out what it knows. */
+export interface ProviderExchange {
+  /** What wrote the request, with its version, such as `anthropic.messages/1`. */
+  readonly encoder: string;
+  /** The digest of the exact body that was sent. */
+  readonly request: Digest;
+  readonly target: ExchangeTarget;
+  /** As received, as far as it was read: at most REPLY_BYTES_MAX. Null when nothing came, or a key came in pieces. */
+  readonly response: Uint8Array | null;
+  readonly response_redacted?: true;
 }
 
 /** What a model has written since the last delta: for people to watch, never for the record. */
@@ -116,6 +130,7 @@ export const PROVIDER_ERROR_CODES = [
   'invalid_request',
   'context_length',
   'recording_exhausted',
+  'recording_differs',
   'cancelled',
 ] as const;
 export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
@@ -132,10 +147,18 @@ export class ProviderError extends Error {
    * counts as a day, and an invalid number as null.
    */
   readonly retryAfterMs: number | null;
+  /** What went over the wire, as far as it did; null when the provider cannot tell. */
+  readonly exchange: ProviderExchange | null;
 
-  constructor(code: ProviderErrorCode, message: string, retryAfterMs: number | null = null) {
+  constructor(
+    code: ProviderErrorCode,
+    message: string,
+    retryAfterMs: number | null = null,
+    exchange: ProviderExchange | null = null,
+  ) {
     super(message);
     this.code = code;
     this.retryAfterMs = retryAfterMs;
+    this.exchange = exchange;
   }
 }

@@ -5,6 +5,7 @@ import { digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { PutBlobOptions } from '../../schemas/wire.ts';
 
 /** The beginning and the end of a blob. */
 export interface BlobEnds {
@@ -17,9 +18,11 @@ export interface BlobEnds {
 export interface Blobs {
   /**
    * Stores bytes (at most BLOB_BYTES_MAX) durably and returns their digest. The caller must not change the bytes before
-   * it resolves. Putting the same bytes again succeeds, and repairs a damaged blob.
+   * it resolves. Putting the same bytes again succeeds, and repairs a damaged blob. With `durable: false` it resolves
+   * before the bytes are written, and they must never change: reads in this process find them, but a crash may lose them
+   * as a whole, never a part of them.
    */
-  put(bytes: Uint8Array): TaskEither<Rejection, Digest>;
+  put(bytes: Uint8Array, options?: PutBlobOptions): TaskEither<Rejection, Digest>;
   /** The bytes stored under a digest: `damaged` when their digest does not match, `unknown_blob` when none are stored. */
   get(ref: Digest): TaskEither<Rejection, Uint8Array>;
   /** Whether a blob of this digest exists; its bytes are not read. */

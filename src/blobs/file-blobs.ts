@@ -1,19 +1,21 @@
 // Blobs as files, `<directory>/ab/cd/<64 hex digits>`. A blob appears whole or not at all: its bytes are written to a
 // temporary file, synced and renamed, and the directories on its path are synced. Without any one of these syncs, a power
-// cut loses acknowledged blobs. Only one process at a time may have the directory open.
+// cut loses acknowledged blobs. A blob put without durability is synced before its rename too, but later than its put is
+// answered, and its directories are not synced: a power cut may lose it, and never leaves a part of it. Only one process at a time may have the directory open.
 import { randomUUID, webcrypto } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { Digest, brand } from '../../schemas/ids.ts';
-import { BLOB_BYTES_MAX, FILES_OPEN_MAX } from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, FILES_OPEN_MAX, LATE_PUT_BYTES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Anchor, PUT_BACK, anchorDirectory } from '../files/anchor.ts';
 import { makeDirectory, syncDirectory } from '../files/directories.ts';
 import { codeOf, fileFailure, storageCode } from '../files/file-failure.ts';
 import { type BlobEnds, type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from './blobs.ts';
 import { openKeyedWork } from './keyed-work.ts';
+import { newLatePuts } from './late-puts.ts';
 import { type DirectoryPair, type SyncedDirectories, newSyncedDirectories } from './synced-directories.ts';
 
 const FILE_MODE = 0o600;
@@ -46,32 +48,47 @@ function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
   let hasTemporary = isReady;
   const keyed = openKeyedWork(FILES_OPEN_MAX);
   const directories = newSyncedDirectories();
+  const late = newLatePuts(LATE_PUT_BYTES_MAX);
   let closed = false;
 
   const working = <T>(doing: string, ref: Digest, work: () => Promise<Answer<T>>): TaskEither<Rejection, T> =>
-    rejecting(doing, async () => (closed ? left(blobsClosed()) : keyed.run(ref, work)));
+    rejecting(doing, async () => {
+      if (closed) return left(blobsClosed());
+      const earlier = late.pending(ref);
+      // Not while it holds its place in the order of this blob, in which the write comes too.
+      if (earlier !== null) await earlier;
+      return await keyed.run(ref, work);
+    });
+
+  async function write(ref: Digest, bytes: Uint8Array, durable: boolean): Promise<Answer<Digest>> {
+    const loss = lossOf(anchor);
+    if (loss !== null) return left(loss);
+    if (!hasTemporary) await makeDirectory(join(directory, TEMPORARY));
+    hasTemporary = true;
+    const once = (): Promise<Answer<Digest>> => writeBlob({ directory, directories }, ref, { bytes, durable });
+    const written = await once().catch(async (error: unknown) => {
+      // A program that removes temporary files may have taken the directory for them.
+      if (codeOf(error) !== 'ENOENT' || lossOf(anchor) !== null) throw error;
+      await makeDirectory(join(directory, TEMPORARY));
+      return await once();
+    });
+    // A directory that was removed or replaced meanwhile took the blob with it.
+    const lostSince = lossOf(anchor);
+    return lostSince === null ? written : left(lostSince);
+  }
 
   return {
-    put: (bytes) => async () => {
-      const ref = isLarge(bytes) ? right(await hashLater(bytes)) : digestBlob(bytes);
-      if (!isRight(ref)) return ref;
-      return working('writing a blob', ref.right, async () => {
-        const loss = lossOf(anchor);
+    put:
+      (bytes, { durable = true } = {}) =>
+      async () => {
+        const ref = isLarge(bytes) ? right(await hashLater(bytes)) : digestBlob(bytes);
+        if (!isRight(ref)) return ref;
+        if (durable) return await working('writing a blob', ref.right, () => write(ref.right, bytes, true))();
+        const loss = closed ? blobsClosed() : lossOf(anchor);
         if (loss !== null) return left(loss);
-        if (!hasTemporary) await makeDirectory(join(directory, TEMPORARY));
-        hasTemporary = true;
-        const write = (): Promise<Answer<Digest>> => writeBlob({ directory, directories }, ref.right, bytes);
-        const written = await write().catch(async (error: unknown) => {
-          // A program that removes temporary files may have taken the directory for them.
-          if (codeOf(error) !== 'ENOENT' || lossOf(anchor) !== null) throw error;
-          await makeDirectory(join(directory, TEMPORARY));
-          return await write();
-        });
-        // A directory that was removed or replaced meanwhile took the blob with it.
-        const lostSince = lossOf(anchor);
-        return lostSince === null ? written : left(lostSince);
-      })();
-    },
+        await late.add(ref.right, bytes.length, () => keyed.run(ref.right, () => write(ref.right, bytes, false)));
+        return ref;
+      },
     get: (ref) => working('reading a blob', ref, () => readBlob(directory, ref)),
     has: (ref) => working('looking for a blob', ref, async () => right(await isFile(placeOf(directory, ref).file))),
     ends: (ref, bytes) =>
@@ -85,6 +102,7 @@ function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
     delete: (ref) => working('deleting a blob', ref, () => deleteBlob(directory, ref)),
     close: async () => {
       closed = true;
+      await late.settled();
       await keyed.settled();
       anchor.close();
     },
@@ -128,20 +146,21 @@ interface BlobRoot {
 async function writeBlob(
   { directory, directories }: BlobRoot,
   ref: Digest,
-  bytes: Uint8Array,
+  { bytes, durable }: { readonly bytes: Uint8Array; readonly durable: boolean },
 ): Promise<Answer<Digest>> {
   const { pair, file } = placeOf(directory, ref);
+  const make = (): Promise<void> => (durable ? directories.ensure(pair) : directories.create(pair));
   if (await hasWholeBlob(directory, ref)) {
     // Blob collection keeps a blob for a while after this time.
     // In seconds, a double may be below the millisecond that it stands for, and would be read as the one before.
     const now = (Date.now() + 0.01) / 1_000;
     await utimes(file, now, now);
-    await directories.ensure(pair);
+    await make();
   } else {
     const temporary = join(directory, TEMPORARY, randomUUID());
     try {
       // Both wait for the disk, so they run concurrently.
-      await allDone([writeSynced(temporary, bytes), directories.ensure(pair)]);
+      await allDone([writeSynced(temporary, bytes), make()]);
       await moveTo(temporary, { pair, file }, directories);
     } catch (error) {
       await rm(temporary, { force: true });
@@ -149,7 +168,7 @@ async function writeBlob(
     }
   }
   // Also for a blob that existed before: the process that put it may have died between its rename and this sync.
-  await syncDirectory(pair[1]);
+  if (durable) await syncDirectory(pair[1]);
   return right(ref);
 }
 

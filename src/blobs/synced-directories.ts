@@ -11,6 +11,8 @@ export type DirectoryPair = readonly [outer: string, inner: string];
 export interface SyncedDirectories {
   /** Creates the missing directories of a pair, and makes their entries durable. */
   ensure(pair: DirectoryPair): Promise<void>;
+  /** Creates the missing directories of a pair; a power cut may lose them. */
+  create(pair: DirectoryPair): Promise<void>;
   /** A directory of the pair was deleted. */
   forget(pair: DirectoryPair): void;
 }
@@ -23,6 +25,9 @@ export function newSyncedDirectories(): SyncedDirectories {
       for (const directory of unknown) await createMissing(directory);
       await Promise.all(unknown.map((directory) => syncDirectory(dirname(directory))));
       for (const directory of unknown) synced.add(directory);
+    },
+    async create(pair) {
+      for (const directory of pair) if (!synced.has(directory)) await createMissing(directory);
     },
     forget(pair) {
       for (const directory of pair) synced.delete(directory);

@@ -87,6 +87,26 @@ export function addTimeline(program: Program): void {
   ).option('--turn <n>', 'only this turn (default: all)');
 }
 
+export function addRequest(program: Program): void {
+  command(
+    program,
+    'request <session>',
+    'write the request of a turn to the model again, and compare it with what was sent',
+    async (options, [id = ''], output) => {
+      const { requestCommand } = await import('./commands/request.ts');
+      const run = textOption(options, 'run');
+      const turn = wholeNumber(options, 'turn', 1);
+      const session = await sessionArgument(id);
+      return await requestCommand(
+        { dataDir: await dataDir(options), session, turn, ...(run === undefined ? {} : { run }) },
+        output,
+      );
+    },
+  )
+    .requiredOption('--turn <n>', 'the turn')
+    .option('--run <id>', 'the run (default: the last one that has this turn)');
+}
+
 export function addCheckpoint(program: Program): void {
   command(
     program,

@@ -96,3 +96,9 @@ export const sandboxOption = (): Option =>
   new Option('--sandbox <level>', 'how the commands that tools run are confined')
     .choices(['auto', 'none', 'bwrap'])
     .default('auto');
+
+export const keepResponsesOption = (): Option =>
+  new Option(
+    '--keep-responses <which>',
+    'store responses of the model as evidence: all, off, or N for the last N turns',
+  ).default('all');

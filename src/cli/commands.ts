@@ -10,6 +10,7 @@ import {
   command,
   dataDir,
   describeDataDir,
+  keepResponsesOption,
   sandboxOption,
   sessionArgument,
   textOption,
@@ -59,9 +60,17 @@ export function addRuns(program: Program): void {
     .option('--session <id>', 'continue this session instead of a new one')
     .addOption(attachOption())
     .addOption(apiOption())
-    .option('--model <name>', 'the model to ask (default: $OPENAI_MODEL and its like, else gpt-5-mini for OpenAI)')
+    .option(
+      '--model <name>',
+      'the model to ask (default: $OPENAI_MODEL and its like, else gpt-5-mini for OpenAI); recorded:FILE plays a recording',
+    )
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
-    .option('--recording <file>', 'read the model’s turns from this recording instead')
+    .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
+    .addOption(keepResponsesOption())
+    .option(
+      '--record <file>',
+      'write all requests and responses to this new file, without secrets, to play again later',
+    )
     .option('--turns-max <n>', 'end the run after this many turns')
     .option('--tool-choice <choice>', 'auto, none, required, or the name of a tool that the model must call')
     .option('--no-parallel-calls', 'ask the model for one call at a time')
@@ -159,7 +168,8 @@ export function addProcesses(program: Program): void {
     .option('--model <name>', 'the model to ask when a run names none')
     .addOption(apiOption())
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
-    .option('--recording <file>', 'read the model’s turns from this recording instead')
+    .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
+    .addOption(keepResponsesOption())
     .option('--session <id>', 'serve only this session')
     .option(
       '--state-dir <dir>',

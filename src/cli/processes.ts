@@ -10,6 +10,7 @@ import { visible } from './preview/visible.ts';
 
 const CLI = fileURLToPath(new URL('main.js', import.meta.url));
 const BRIDGE = fileURLToPath(new URL('../../bridge/process/main.js', import.meta.url));
+const REBUILD = fileURLToPath(new URL('../../bridge/process/request.js', import.meta.url));
 
 export interface Child {
   readonly process: ChildProcess;
@@ -154,6 +155,32 @@ const parseLine = (line: string): Readonly<Record<string, unknown>> => {
 
 const withoutSecrets = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSecretName(name)));
+
+/** Writes the request of a recorded answer again, in a process of the bridge, which has the dialects. */
+export async function rebuildInBridge(
+  { url, tokenFile }: Pick<BridgeArguments, 'url' | 'tokenFile'>,
+  answer: object,
+): Promise<Readonly<Record<string, unknown>>> {
+  const argv = [REBUILD, '--url', url, '--token-file', tokenFile];
+  const child = spawn(process.execPath, argv, { env: withoutSecrets(), stdio: ['pipe', 'pipe', 'pipe'] });
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+    });
+  }
+  // A process that fails at its start reads nothing; its exit says so.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(JSON.stringify(answer));
+  const code = await new Promise<number | null>((resolve, fail) => {
+    child.once('error', fail);
+    child.once('close', resolve);
+  });
+  const said = parseLine(texts.stdout);
+  if (code === 0) return said;
+  const why = typeof said['failed'] === 'string' ? said['failed'] : texts.stderr.trim();
+  throw new CommandFailure('child_failed', `the request cannot be rebuilt: ${visible(why)}`);
+}
 
 /** Runs `refold` in a fresh process and returns its exit code; `onStdout` gets what it prints. */
 export function runFresh(args: readonly string[], onStdout: (text: string) => void): Promise<number> {

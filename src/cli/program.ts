@@ -2,7 +2,7 @@
 // Each command loads its module when it is called; `refold --version` loads none.
 import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
-import { addAudit, addCheckpoint, addFork, addTimeline, addWhatIf } from './audit-commands.ts';
+import { addAudit, addCheckpoint, addFork, addRequest, addTimeline, addWhatIf } from './audit-commands.ts';
 import type { Program } from './command.ts';
 import { addBench, addInspection, addProcesses, addRuns, addTransfer, addUndo } from './commands.ts';
 import type { Streams } from './output.ts';
@@ -44,6 +44,7 @@ function newProgram(streams: Streams): Program {
   addInspection(program);
   addAudit(program);
   addTimeline(program);
+  addRequest(program);
   addCheckpoint(program);
   addTransfer(program);
   addFork(program);

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TURNS_MAX } from '../../schemas/limits.ts';
+import { type CassetteHead, readCassetteHead } from '../files/cassette.ts';
 import { MODEL_SERVERS, type ModelServerName } from '../files/model-servers.ts';
 import { MODEL_UNNAMED, type RunConfigPatch } from '../../schemas/run.ts';
 import { isHttpUrl } from '../client/http-url.ts';
@@ -23,9 +24,11 @@ export function refuseEmpty(prompt: string): void {
   throw new CommandFailure('invalid_shape', 'the prompt is empty. Give a task: refold run "make the tests pass"');
 }
 
-export async function runArguments(options: Options): Promise<Omit<RunCommand, 'prompt' | 'dataDir'>> {
+export async function runArguments(given: Options): Promise<Omit<RunCommand, 'prompt' | 'dataDir'>> {
+  const options = withRecordedModel(given);
   const bridge = bridgeArguments(options);
   const recorded = options['recording'] !== undefined;
+  const cassette = recorded ? await readCassetteHead(String(options['recording'])) : null;
   const asked = modelOf(options);
   if (asked === null && !recorded && options['session'] === undefined) {
     const { modelVariable } = MODEL_SERVERS[apiOf(options)];
@@ -37,10 +40,10 @@ export async function runArguments(options: Options): Promise<Omit<RunCommand, '
     throw new CommandFailure('invalid_shape', message);
   }
   const config: RunConfigPatch = {
-    provider: recorded ? 'recorded' : MODEL_SERVERS[apiOf(options)].provider,
-    model: asked ?? MODEL_UNNAMED,
+    ...modelNamed(options, cassette),
     instructions: { text: INSTRUCTIONS },
-    host_session_open: !recorded,
+    // The tools of a cassette are those of the server that it recorded.
+    host_session_open: !recorded || cassette !== null,
     ...(turns === undefined ? {} : { turns_max: Number(turns) }),
     ...modelSettings(options),
   };
@@ -49,13 +52,48 @@ export async function runArguments(options: Options): Promise<Omit<RunCommand, '
     workspace: bridge.workspace,
     config,
     // A continued session names its model; --model overrides it.
-    bridgeArgs: [...bridge.args, ...(typeof model === 'string' && !recorded ? ['--model', model] : [])],
+    bridgeArgs: [
+      ...bridge.args,
+      ...(typeof model === 'string' && !recorded ? ['--model', model] : []),
+      ...recordArguments(options),
+    ],
     secrets: bridge.secrets,
     files: await readAttachments(textsOption(options, 'attach')),
     ...policyOf(options),
     ...(options['yes'] === true ? { allowBecause: 'refold run --yes', unattended: true } : {}),
     ...(typeof session === 'string' ? { session: await sessionArgument(session) } : {}),
   };
+}
+
+const RECORDED = 'recorded:';
+
+/** `--model recorded:FILE` says the same as `--recording FILE`. */
+function withRecordedModel(options: Options): Options {
+  const { model, ...rest } = options;
+  if (typeof model !== 'string' || !model.startsWith(RECORDED)) return options;
+  if (rest['recording'] !== undefined) {
+    throw new CommandFailure('invalid_shape', `give --model ${RECORDED}FILE or --recording FILE, not both`);
+  }
+  return { ...rest, recording: model.slice(RECORDED.length) };
+}
+
+/** A cassette is played as what it recorded: the same provider and model, so that the requests are the same. */
+function modelNamed(options: Options, cassette: CassetteHead | null): Pick<RunConfigPatch, 'provider' | 'model'> {
+  if (cassette !== null) {
+    return { provider: MODEL_SERVERS[cassette.api].provider, model: String(options['model'] ?? cassette.model) };
+  }
+  const provider = options['recording'] === undefined ? MODEL_SERVERS[apiOf(options)].provider : 'recorded';
+  return { provider, model: modelOf(options) ?? MODEL_UNNAMED };
+}
+
+function recordArguments({ record, recording }: Options): readonly string[] {
+  if (typeof record !== 'string') return [];
+  const refuse = (why: string): never => {
+    throw new CommandFailure('invalid_shape', `--record ${record}: ${why}`);
+  };
+  if (recording !== undefined) refuse('a recorded model sends nothing that could be recorded; leave one of them out');
+  if (existsSync(record)) refuse('the file exists; give the name of a new one');
+  return ['--record', resolve(record)];
 }
 
 function policyOf(options: Options): Pick<RunCommand, 'policy'> {
@@ -87,7 +125,8 @@ function modelOf(options: Options): string | null {
   return named === undefined || named === '' ? model : String(named);
 }
 
-export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
+export function bridgeArguments(given: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
+  const options = withRecordedModel(given);
   const workspace = resolve(String(options['workspace'] ?? '.'));
   if (!existsSync(workspace))
     throw new CommandFailure(
@@ -96,7 +135,9 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
     );
   const { workspaceName } = options;
   const named = typeof workspaceName === 'string' ? ['--workspace-name', workspaceName] : [];
-  const common = ['--sandbox', String(options['sandbox'] ?? 'auto'), ...named];
+  const keep = options['keepResponses'];
+  const kept = keep === undefined ? [] : ['--keep-responses', keptResponses(String(keep))];
+  const common = ['--sandbox', String(options['sandbox'] ?? 'auto'), ...named, ...kept];
   const { recording } = options;
   if (typeof recording === 'string') {
     if (!existsSync(recording))
@@ -107,6 +148,11 @@ export function bridgeArguments(options: Options): Omit<BridgeCommand, 'dataDir'
     return { workspace, args: [...common, '--provider', 'recorded', '--recording', resolve(recording)], secrets: {} };
   }
   return { workspace, ...serverArguments(options, common) };
+}
+
+function keptResponses(keep: string): string {
+  if (/^(all|off|[1-9][0-9]{0,8})$/.test(keep)) return keep;
+  throw new CommandFailure('invalid_shape', `--keep-responses takes all, off or a number of turns, not "${keep}"`);
 }
 
 function serverArguments(options: Options, common: readonly string[]): Pick<BridgeCommand, 'args' | 'secrets'> {

@@ -52,7 +52,12 @@ export function noteStorage(client: EngineClient, { notify, freeBytes }: Storage
     fork: (id, request) => noting('events', client.fork(id, request)),
     submit: (id, request) =>
       noting('events', client.submit(id, request), { wrote: ({ events }) => events.some(({ repeated }) => !repeated) }),
-    putBlob: (bytes) => noting('blobs', client.putBlob(bytes), { bytes: bytes.length }),
+    putBlob: (bytes, options) =>
+      noting('blobs', client.putBlob(bytes, options), {
+        bytes: bytes.length,
+        // It is answered before it is written.
+        wrote: () => options?.durable !== false,
+      }),
     joinBlobs: (request) => noting('blobs', client.joinBlobs(request)),
   };
 }

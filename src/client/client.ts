@@ -21,6 +21,7 @@ import type {
   ListDeleted,
   ListSessions,
   PostDeltas,
+  PutBlobOptions,
   Release,
   SessionPage,
   SessionSummary,
@@ -73,8 +74,8 @@ export interface EngineClient {
   release(request: Release): TaskEither<Rejection, HeartbeatReply>;
   /** All that a backup needs, as of one moment, while the engine goes on; blobs are read with `getBlob`. Throws {@link FollowRefused} when reading fails. */
   backup(signal?: AbortSignal): AsyncIterable<BackupPart>;
-  /** Stores bytes under their digest. */
-  putBlob(bytes: Uint8Array): TaskEither<Rejection, Digest>;
+  /** Stores bytes under their digest; with `durable: false` without waiting for the disk, so that a crash may lose them. */
+  putBlob(bytes: Uint8Array, options?: PutBlobOptions): TaskEither<Rejection, Digest>;
   /** Stores the bytes of stored blobs, one after the other, as one blob; `uploadBlob` sends a large blob this way. */
   joinBlobs(request: JoinBlobs): TaskEither<Rejection, Digest>;
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;

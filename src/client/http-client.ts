@@ -83,13 +83,13 @@ export function connect(url: string, token: string, options: TransportOptions = 
       ),
     backup: (signal) => readBackup(transport, signal),
     ...leasing(call),
-    putBlob: (bytes) => {
+    putBlob: (bytes, { durable = true } = {}) => {
       if (bytes.length > BLOB_BYTES_MAX) {
         const message = `the blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`;
         return () => Promise.resolve(left(reject('too_large', '', message)));
       }
       return pipe(
-        call(StoredBlob, { method: 'POST', path: '/v1/blobs', bytes }),
+        call(StoredBlob, { method: 'POST', path: `/v1/blobs${durable ? '' : '?durable=false'}`, bytes }),
         TE.map(({ ref }) => ref),
       );
     },

@@ -2,6 +2,7 @@
 // references, even when they have the shape of one.
 import { pointerSegment } from '../../schemas/rejection.ts';
 import { Attachment, BlobText, type MediaType } from '../../schemas/content.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { KeptBytes } from '../../schemas/undo.ts';
@@ -19,6 +20,15 @@ export interface ContentRef {
 
 /** The references of an event, or of a request, in its order. */
 export const contentRefs = (event: object): readonly ContentRef[] => refsIn(event, '');
+
+/**
+ * The response of a model that an event names as evidence; null without one. It was stored without waiting for the disk, and
+ * may have been collected: a missing one is absent, not a fault.
+ */
+export function responseRef(event: IngressEvent): ContentRef | null {
+  const { response, response_bytes = 0 } = ('exchange' in event ? event.exchange : undefined) ?? {};
+  return response === undefined ? null : { path: '/exchange/response', ref: response, bytes: response_bytes };
+}
 
 function refsIn(value: unknown, path: string): readonly ContentRef[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => refsIn(item, path + pointerSegment(index)));

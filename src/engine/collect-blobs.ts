@@ -1,5 +1,6 @@
 // Finds the blobs that nothing refers to, and deletes them on request. In case of doubt a blob is kept: when its
-// digest occurs anywhere in a stream, a snapshot or a sealed page, or when it was put recently.
+// digest occurs anywhere in a stream, a snapshot or a sealed page, or when it was put recently. The one exception is the
+// response of a model that its event keeps for a number of turns only (kept-responses.ts).
 import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -14,6 +15,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { sessionPages } from '../client/all-sessions.ts';
 import type { Journal } from '../journal/journal.ts';
 import { pause } from '../turns.ts';
+import { newKeptResponses } from './kept-responses.ts';
 import { loadSession } from './sessions/load-session.ts';
 
 export interface CollectOptions {
@@ -115,14 +117,16 @@ const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: S
 const keepInEvents =
   (journal: Journal, { session_id, version }: SessionState, candidates: Set<Digest>): TE.TaskEither<Rejection, void> =>
   async () => {
+    const responses = newKeptResponses();
     for (let from = 0; from < version;) {
       const page = await journal.read(session_id, from as Position, READ_PAGE_EVENTS)();
       if (isLeft(page)) return page;
       for (const commit of page.right) {
-        for (const { text } of commit.events) keepNamed(text, candidates);
+        for (const { text } of commit.events) keepNamed(responses.textWithout(text), candidates);
         from = versionAfter(commit);
       }
     }
+    for (const ref of responses.kept()) candidates.delete(ref);
     return right(undefined);
   };
 

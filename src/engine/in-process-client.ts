@@ -110,7 +110,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       ),
     backup: () => backupParts(journal, blobs, closed),
     ...leasing(ports, intake),
-    putBlob: (bytes) => intake.whileOpen(() => blobs.put(bytes)()),
+    putBlob: (bytes, options) => intake.whileOpen(() => blobs.put(bytes, options)()),
     joinBlobs: (request) => intake.withRequest(JoinBlobs, request, (asked) => joins(asked)),
     getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),

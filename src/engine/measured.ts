@@ -92,7 +92,7 @@ export function measureClient(client: EngineClient, metrics: Metrics): EngineCli
     followCommits: (id, options) => counted(client.followCommits(id, options)),
     followLive: (id, options) => counted(client.followLive(id, options)),
     postDeltas: (id, request) => counting(client.postDeltas(id, request)),
-    putBlob: (bytes) => counting(client.putBlob(bytes)),
+    putBlob: (bytes, options) => counting(client.putBlob(bytes, options)),
     joinBlobs: (request) => counting(client.joinBlobs(request)),
     getBlob: (ref) => counting(client.getBlob(ref)),
   };

@@ -149,7 +149,7 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
   putBlob: async (context, client) => {
     const stored = await pipe(
       () => whileCurrent(context, readBytes(context, BLOB_BYTES_MAX)),
-      TE.chain((bytes) => client.putBlob(bytes)),
+      TE.chain((bytes) => client.putBlob(bytes, { durable: context.req.query('durable') !== 'false' })),
     )();
     return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
   },

@@ -113,3 +113,28 @@ describe('a put that is answered survives a power cut', () => {
       await blobs.close();
     }));
 });
+
+describe('a put without durability', () => {
+  test('waits for no sync, and a power cut leaves the whole blob or none of it', () =>
+    inTemporaryDirectory(async (base) => {
+      const blobs = await must(openFileBlobs(base));
+      log.steps = [];
+      const ref = await must(blobs.put(bytesOf('evidence'), { durable: false }));
+      expect(steps().filter(({ what }) => what === 'sync')).toEqual([]);
+      await blobs.close();
+      // The entry is made only after its bytes were synced; no directory is.
+      expect(steps().filter(({ what }) => what === 'sync')).toHaveLength(1);
+      const hex = ref.slice('sha256:'.length);
+      const lost = missing(base, join(base, hex.slice(0, 2), hex.slice(2, 4), hex));
+      expect(lost.filter((what) => what.startsWith('the bytes of'))).toEqual([]);
+      expect(lost).not.toEqual([]);
+    }));
+
+  test('is made durable by a later put of the same bytes', () =>
+    inTemporaryDirectory(async (base) => {
+      const blobs = await must(openFileBlobs(base));
+      await must(blobs.put(bytesOf('twice'), { durable: false }));
+      expect(await putAndCheck(blobs, base, 'twice')).toEqual([]);
+      await blobs.close();
+    }));
+});

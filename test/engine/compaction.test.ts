@@ -80,6 +80,6 @@ test('keeps the pages that its summary stands for, and the stream replays', asyn
   await must(collectBlobs({ journal, blobs, nowMs: Date.now() + 10 * GC_GRACE_MS, remove: true }));
   const check = newBlobCheck(world.engine.client);
   for (const recorded of streamEvents(records)) check.add(recorded);
-  expect(await check.finish(state)).toEqual({ checked: 1, bad: [] });
+  expect(await check.finish(state)).toEqual({ checked: 1, absent: 0, bad: [] });
   await world.engine.close();
 });

@@ -5,7 +5,13 @@ import { MODEL_UNNAMED } from '../../../schemas/run.ts';
 import type { BridgeClock } from '../../../src/clock.ts';
 import { messageOf } from '../../log.ts';
 import { createRedactor } from '../../secrets/redactor.ts';
-import { type GenerateReply, type GenerateRequest, type Provider, ProviderError } from '../provider.ts';
+import {
+  type GenerateReply,
+  type GenerateRequest,
+  type Provider,
+  ProviderError,
+  type ProviderExchange,
+} from '../provider.ts';
 import type { Dialect, WireRequest } from './dialect.ts';
 import { loadDialect } from './dialects.ts';
 import { baseUrlFault, endpoint, redirectTarget } from './endpoint.ts';
@@ -14,6 +20,7 @@ import { withHeaders } from './failure.ts';
 import { keyHeaders } from './key-headers.ts';
 import { type TakeDelta, readAnswer, readErrorText } from './read-body.ts';
 import { type Silence, watchSilence } from './silence.ts';
+import { type WireAttempt, type WireExchange, settleExchange } from './wire-exchange.ts';
 import { errorWithout, newDeltaGate, replyWithout } from './without-keys.ts';
 
 export interface ApiProviderOptions {
@@ -29,6 +36,10 @@ export interface ApiProviderOptions {
   /** The longest time without data from the server, before and during an answer, in milliseconds. */
   readonly silenceMs?: number;
   readonly clock: Pick<BridgeClock, 'now' | 'after'>;
+  /** Used instead of `fetch`: a cassette answers from a file. */
+  readonly transport?: (url: string, init: RequestInit & { readonly body: string }) => Promise<Response>;
+  /** Called with each attempt that was sent, when it is over; the answer waits for it. */
+  readonly onExchange?: (exchange: WireExchange) => Promise<void>;
 }
 
 /** An attempt that failed; `withoutStream`: the server may answer the same request when it is not asked to stream. */
@@ -56,18 +67,35 @@ export function apiProvider(options: ApiProviderOptions): Provider {
       if (model === null) throw new ProviderError('provider_terminal', NO_MODEL);
       const dialect = await loadDialect(api);
       const gate = newDeltaGate(keys, onDelta);
-      const attempt = (stream: boolean): Promise<GenerateReply | AttemptFailed> =>
-        tryOnce({ options, dialect, request, model, stream, signal, onDelta: gate.take });
-      let answer = await attempt(true);
-      if (answer instanceof AttemptFailed && answer.withoutStream && !signal.aborted) answer = await attempt(false);
+      const attempt = async (stream: boolean): Promise<Ended> => {
+        const tried = await tryOnce({ options, dialect, request, model, stream, signal, onDelta: gate.take });
+        if (tried.sent === null || signal.aborted) return { answer: tried.answer, exchange: null };
+        const { wire, exchange } = await settleExchange(tried.sent, keys);
+        await options.onExchange?.(wire);
+        return { answer: tried.answer, exchange };
+      };
+      let ended = await attempt(true);
+      const isRefused = ended.answer instanceof AttemptFailed && ended.answer.withoutStream;
+      if (isRefused && !signal.aborted) ended = await attempt(false);
+      const { answer, exchange } = ended;
       if (answer instanceof AttemptFailed) {
         if (signal.aborted) throw new ProviderError('cancelled', 'the request was cancelled');
-        throw errorWithout(answer.fault, keys);
+        throw errorWithout(answer.fault, keys, exchange);
       }
       gate.end();
-      return replyWithout(answer, keys);
+      const reply = replyWithout(answer, keys);
+      if (exchange === null) return reply;
+      // The answer held the key, but its bytes do not show it: it came in pieces.
+      const isSpread = reply !== answer && exchange.response_redacted !== true;
+      return { ...reply, exchange: isSpread ? { ...exchange, response: null, response_redacted: true } : exchange };
     },
   };
+}
+
+/** An attempt that is over, with what is recorded of it. */
+interface Ended {
+  readonly answer: GenerateReply | AttemptFailed;
+  readonly exchange: ProviderExchange | null;
 }
 
 function faultOf({ api, baseUrl, apiKey }: ApiProviderOptions): string | null {
@@ -93,29 +121,64 @@ interface Attempt {
   readonly onDelta: TakeDelta;
 }
 
-async function tryOnce(attempt: Attempt): Promise<GenerateReply | AttemptFailed> {
-  const { options, dialect, request, model, stream, signal, onDelta } = attempt;
-  const silence = watchSilence(options, signal);
-  let answered = false;
+/** What an attempt came to, and what it sent; null when the request could not be written. */
+interface Tried {
+  readonly answer: GenerateReply | AttemptFailed;
+  readonly sent: WireAttempt | null;
+}
+
+async function tryOnce(attempt: Attempt): Promise<Tried> {
+  const { options, dialect, request, model, stream } = attempt;
+  const { api, baseUrl } = options;
+  const target = { model, baseUrl, stream };
+  let wire: WireRequest;
   try {
-    const wire = dialect.encode(request, { model, baseUrl: options.baseUrl, stream });
+    wire = dialect.encode(request, target);
+  } catch (error) {
+    return { answer: new AttemptFailed(encodingFault(error)), sent: null };
+  }
+  const sent: WireAttempt = { api, target, body: wire.body, received: [], status: null, headers: null, lost: null };
+  return { answer: await exchange(attempt, wire, sent), sent };
+}
+
+const encodingFault = (error: unknown): ProviderError =>
+  error instanceof ProviderError
+    ? error
+    : new ProviderError('provider_terminal', `cannot write the request: ${messageOf(error)}`);
+
+/** Sends the request and reads the answer; notes in `sent` what comes. */
+async function exchange(
+  attempt: Attempt,
+  wire: WireRequest,
+  sent: WireAttempt,
+): Promise<GenerateReply | AttemptFailed> {
+  const { options, dialect, model, signal, onDelta } = attempt;
+  const silence = watchSilence(options, signal);
+  const { received } = sent;
+  const failed = (fault: ProviderError): AttemptFailed => {
+    sent.lost = fault.message;
+    return new AttemptFailed(fault);
+  };
+  try {
     const response = await send(options, wire, silence);
-    answered = true;
+    sent.status = response.status;
+    sent.headers = response.headers;
     silence.heard();
-    if (!response.ok) return await readRefusal(response, silence, attempt);
-    return asked(model, dialect.read(await readAnswer(response, silence, dialect, onDelta)));
+    if (!response.ok) return await readRefusal(response, { silence, received }, attempt);
+    return asked(model, dialect.read(await readAnswer(response, silence, dialect, { onDelta, received })));
   } catch (error) {
     if (error instanceof ProviderError) return new AttemptFailed(error);
-    if (silence.isOver()) return new AttemptFailed(new ProviderError('provider_retryable', silence.message));
-    if (!answered || isNetworkError(error)) return new AttemptFailed(networkFault(error, answered));
+    if (silence.isOver()) return failed(new ProviderError('provider_retryable', silence.message));
+    const answered = sent.status !== null;
+    if (!answered || isNetworkError(error)) return failed(networkFault(error, answered));
     return new AttemptFailed(new ProviderError('provider_terminal', `cannot read the answer: ${messageOf(error)}`));
   } finally {
     silence.end();
   }
 }
 
-const send = (options: ApiProviderOptions, wire: WireRequest, silence: Silence): Promise<Response> =>
-  fetch(endpoint(options.baseUrl, wire.path), {
+const send = ({ transport = fetch, ...options }: ApiProviderOptions, wire: WireRequest, silence: Silence) =>
+  transport(endpoint(options.baseUrl, wire.path), {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -135,7 +198,7 @@ const asked = (model: string, reply: GenerateReply): GenerateReply =>
 
 async function readRefusal(
   response: Response,
-  silence: Silence,
+  { silence, received }: { readonly silence: Silence; readonly received: Uint8Array[] },
   { dialect, options }: Attempt,
 ): Promise<AttemptFailed> {
   const { status, headers } = response;
@@ -145,7 +208,7 @@ async function readRefusal(
     const message = `the server answered ${status}, a redirect to ${target}, which is not followed: give the base URL of the server itself`;
     return new AttemptFailed(new ProviderError('provider_terminal', message));
   }
-  const fault = dialect.errorOf(parsed(await readErrorText(response, silence)), status);
+  const fault = dialect.errorOf(parsed(await readErrorText(response, silence, received)), status);
   return new AttemptFailed(withHeaders(fault, status, headers, options.clock.now()), refusesToStream(status, fault));
 }
 

@@ -8,14 +8,14 @@ import type { Silence } from './silence.ts';
 
 export type TakeDelta = (delta: ReplyDelta) => void;
 
-/** The final form of the answer. Throws a {@link ProviderError} when it is not whole. */
+/** The final form of the answer; its bytes are added to `received`. Throws a {@link ProviderError} when it is not whole. */
 export async function readAnswer(
   response: Response,
   silence: Silence,
   dialect: Dialect,
-  onDelta: TakeDelta,
+  { onDelta, received }: { readonly onDelta: TakeDelta; readonly received: Uint8Array[] },
 ): Promise<ExactJson> {
-  const slices = readSlices(response, silence);
+  const slices = readSlices(response, silence, received);
   const first = await firstSlice(slices);
   if (first === null) throw new ProviderError('provider_retryable', 'the answer is empty');
   // Servers send either form under any content type: a JSON text begins with a bracket, and no stream does.
@@ -75,7 +75,7 @@ async function readStream(first: Uint8Array, slices: Slices, dialect: Dialect, o
 }
 
 /** The body in slices of bounded size; other work of the process runs between them. */
-async function* readSlices(response: Response, silence: Silence): Slices {
+async function* readSlices(response: Response, silence: Silence, received: Uint8Array[]): Slices {
   if (response.body === null) return;
   let bytes = 0;
   let sinceBreath = 0;
@@ -85,6 +85,7 @@ async function* readSlices(response: Response, silence: Silence): Slices {
     if (bytes > REPLY_BYTES_MAX) {
       throw new ProviderError('provider_terminal', `the answer is larger than ${REPLY_BYTES_MAX} bytes`);
     }
+    received.push(part);
     for (let at = 0; at < part.length; at += STREAM_SLICE_BYTES) {
       const slice = part.subarray(at, at + STREAM_SLICE_BYTES);
       yield slice;
@@ -99,11 +100,11 @@ async function* readSlices(response: Response, silence: Silence): Slices {
 }
 
 /** The beginning of an error's text; only that matters, and a truncated one is still an error. */
-export async function readErrorText(response: Response, silence: Silence): Promise<string> {
+export async function readErrorText(response: Response, silence: Silence, received: Uint8Array[]): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   try {
-    for await (const slice of readSlices(response, silence)) {
+    for await (const slice of readSlices(response, silence, received)) {
       text += decoder.decode(slice, { stream: true });
       if (text.length > ERROR_BYTES_MAX) break;
     }

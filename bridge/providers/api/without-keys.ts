@@ -1,11 +1,14 @@
 // Cuts the key out of everything that a server sends: some repeat it in errors, and a model may have read it somewhere.
 import { clip } from '../../log.ts';
 import type { Redactor } from '../../secrets/redactor.ts';
-import { type GenerateReply, ProviderError, type ReplyDelta } from '../provider.ts';
+import { type GenerateReply, ProviderError, type ProviderExchange, type ReplyDelta } from '../provider.ts';
 
 /** The message is clipped after that, so that no part of the key remains. */
-export const errorWithout = ({ code, message, retryAfterMs }: ProviderError, keys: Redactor): ProviderError =>
-  new ProviderError(code, clip(keys.text(message)), retryAfterMs);
+export const errorWithout = (
+  { code, message, retryAfterMs }: ProviderError,
+  keys: Redactor,
+  exchange: ProviderExchange | null,
+): ProviderError => new ProviderError(code, clip(keys.text(message)), retryAfterMs, exchange);
 
 /** The layout of a reply goes with it, when the lengths in it no longer fit. */
 export function replyWithout(reply: GenerateReply, keys: Redactor): GenerateReply {

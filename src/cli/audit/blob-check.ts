@@ -6,10 +6,11 @@ import type { Digest } from '../../../schemas/ids.ts';
 import { parseJson } from '../../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { StreamEvent } from '../../../schemas/record.ts';
+import { upcast } from '../../../schemas/upcast.ts';
 import { type SessionState, TranscriptPage } from '../../../schemas/state.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { contentRefs } from '../../core/content-refs.ts';
+import { type ContentRef, contentRefs, responseRef } from '../../core/content-refs.ts';
 
 export interface BadBlob {
   readonly ref: Digest;
@@ -23,6 +24,8 @@ export interface BadBlob {
 
 export interface BlobsChecked {
   readonly checked: number;
+  /** Responses of models that are not there: evidence that a crash may lose and that may be collected. */
+  readonly absent: number;
   /** By position. */
   readonly bad: readonly BadBlob[];
 }
@@ -32,6 +35,8 @@ interface Wanted {
   readonly path: string;
   /** The size according to the reference; absent for a sealed page. */
   readonly bytes?: number;
+  /** It may be missing. */
+  readonly isEvidence?: true;
 }
 
 /** Collects each blob at its first reference in the stream; checks them all after the fold. */
@@ -44,11 +49,22 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
   const wanted = new Map<Digest, Wanted>();
   const bad: BadBlob[] = [];
   let checked = 0;
+  let absent = 0;
+
+  function want({ path, ref, bytes }: ContentRef, position: number, isEvidence: boolean): void {
+    const known = wanted.get(ref);
+    if (known !== undefined && (known.isEvidence !== true || isEvidence)) return;
+    wanted.set(ref, { position, path: `/event${path}`, bytes, ...(isEvidence ? { isEvidence } : {}) });
+  }
 
   /** The bytes; null, after recording a fault, when they are missing or do not match their digest. */
-  async function check(ref: Digest, { position, path, bytes }: Wanted): Promise<Uint8Array | null> {
-    checked += 1;
+  async function check(ref: Digest, { position, path, bytes, isEvidence }: Wanted): Promise<Uint8Array | null> {
     const got = await client.getBlob(ref)();
+    if (isEvidence === true && E.isLeft(got) && got.left.code === 'unknown_blob') {
+      absent += 1;
+      return null;
+    }
+    checked += 1;
     const fault = (code: string, message: string): null => {
       bad.push({ ref, position, path, code, message });
       return null;
@@ -79,14 +95,14 @@ export function newBlobCheck(client: EngineClient): BlobCheck {
 
   return {
     add({ position, event }) {
-      for (const { path, ref, bytes } of contentRefs(event)) {
-        if (!wanted.has(ref)) wanted.set(ref, { position, path: `/event${path}`, bytes });
-      }
+      for (const content of contentRefs(event)) want(content, position, false);
+      const response = responseRef(upcast(event));
+      if (response !== null) want(response, position, true);
     },
     async finish(state) {
       for (const [ref, where] of wanted) await check(ref, where);
       if (state !== null) await checkPages(state);
-      return { checked, bad: bad.sort((a, b) => a.position - b.position) };
+      return { checked, absent, bad: bad.sort((a, b) => a.position - b.position) };
     },
   };
 }

@@ -71,7 +71,7 @@ export function report(verdict: Verdict, output: Output): void {
     return;
   }
   const ofSnapshots = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
-  const beside = blobs === null ? '' : `, ${blobs.checked} blobs${ofSnapshots}`;
+  const beside = blobs === null ? '' : `, ${blobs.checked} blobs${absentOf(blobs)}${ofSnapshots}`;
   const judged = laws?.found === 0 ? ', laws kept' : '';
   const checked = `${source}  ${events} events${beside}${judged}`;
   const speed = pc.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file contains none' : ''}`);
@@ -84,6 +84,9 @@ export function report(verdict: Verdict, output: Output): void {
   output.line(`${pc.red('bad')}         ${checked} ${speed}`);
   reportFault(fault, verdict, output);
 }
+
+/** Responses are evidence: a crash may lose them, and they may be collected. */
+const absentOf = ({ absent }: BlobsChecked): string => (absent === 0 ? '' : ` (${absent} responses absent)`);
 
 function reportFault(fault: Fault, { blobs, snapshots, laws }: Verdict, output: Output): void {
   if (fault.what !== BREACH) {

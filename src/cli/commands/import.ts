@@ -5,10 +5,11 @@ import pc from 'picocolors';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
+import { upcast } from '../../../schemas/upcast.ts';
 import type { SessionSummary } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
-import { contentRefs } from '../../core/content-refs.ts';
+import { contentRefs, responseRef } from '../../core/content-refs.ts';
 import { importStream } from '../../engine/sessions/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, makeDataDir } from '../data-dir.ts';
@@ -25,6 +26,7 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
     );
   }
   const refs = new Set<Digest>();
+  const responses = new Set<Digest>();
   const records = readStreamFile(file);
   // Read before anything is created: the name of the file may be mistyped.
   const first = await records.next();
@@ -33,9 +35,14 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   try {
     const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
     try {
-      const imported = importedOrThrow(await importStream({ journal, blobs }, notingRefs(first, records, refs)), file);
+      const imported = importedOrThrow(
+        await importStream({ journal, blobs }, notingRefs(first, records, { refs, responses })),
+        file,
+      );
       const missing = await countMissing(blobs, refs);
-      output.object({ ...imported, blobs: { referred: refs.size, missing } });
+      const evidence = { named: responses.size, absent: await countMissing(blobs, responses) };
+      const ofResponses = responses.size === 0 ? {} : { responses: evidence };
+      output.object({ ...imported, blobs: { referred: refs.size, missing }, ...ofResponses });
       output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
       if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
     } finally {
@@ -47,15 +54,19 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   return 0;
 }
 
-/** All records of a file whose first record has been read; collects the blobs that its events refer to. */
+/** All records of a file whose first record has been read; collects the blobs that its events refer to, and the responses that they name. */
 async function* notingRefs(
   first: IteratorResult<StreamRecord, unknown>,
   rest: AsyncIterable<StreamRecord>,
-  refs: Set<Digest>,
+  { refs, responses }: { readonly refs: Set<Digest>; readonly responses: Set<Digest> },
 ): AsyncGenerator<StreamRecord> {
   const noted = (record: StreamRecord): StreamRecord => {
     const events = record.kind === 'commit' ? record.events : [];
-    for (const event of events) for (const { ref } of contentRefs(event)) refs.add(ref);
+    for (const event of events) {
+      for (const { ref } of contentRefs(event)) refs.add(ref);
+      const response = responseRef(upcast(event));
+      if (response !== null) responses.add(response.ref);
+    }
     return record;
   };
   if (first.done === true) return;

@@ -7,15 +7,13 @@ import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Position, SessionId } from '../../../schemas/ids.ts';
 import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { connect } from '../../client/http-client.ts';
-import { refuseStranger } from '../../files/listening-user.ts';
-import { readToken, tokenFile } from '../../client/token-file.ts';
-import { ownDirectories, requireData } from '../data-dir.ts';
-import { findEngine } from '../engine-address.ts';
+import { tokenFile } from '../../client/token-file.ts';
+import { ownDirectories } from '../data-dir.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { visible } from '../preview/visible.ts';
-import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
+import { startBridgeProcess } from '../processes.ts';
+import { withEngineProcess } from '../with-engine-process.ts';
 
 export interface UndoCommand {
   readonly dataDir: string;
@@ -31,41 +29,27 @@ export interface UndoCommand {
 
 export async function undoCommand(command: UndoCommand, output: Output): Promise<number> {
   const { dataDir, session } = command;
-  const started: Child[] = [];
-  const engine = (await findEngine(dataDir)) ?? (await startEngine(dataDir, started));
-  try {
-    const { state } = await must(engine.client.session(session));
+  return await withEngineProcess(dataDir, async ({ client, url }) => {
+    const { state } = await must(client.session(session));
     const workspace = workspaceOf(command, state.tool_runtime_context.workspace);
     // Started before the request: an undo must not be requested when no bridge can do it.
     const bridge = await startBridgeProcess({
-      url: engine.url,
+      url,
       tokenFile: tokenFile(dataDir, 'bridge'),
       workspace,
       protect: ownDirectories(dataDir),
       args: ['--undo-only', '--session', session, ...namedBy(command)],
     });
-    started.push(bridge);
-    return await undo(command, { client: engine.client, workspace: String(bridge.ready['workspace']) }, output);
-  } finally {
-    await engine.client.close();
-    for (const child of started.reverse()) await child.stop();
-  }
+    try {
+      return await undo(command, { client, workspace: String(bridge.ready['workspace']) }, output);
+    } finally {
+      await bridge.stop();
+    }
+  });
 }
 
 const namedBy = ({ workspaceName }: UndoCommand): readonly string[] =>
   workspaceName === undefined ? [] : ['--workspace-name', workspaceName];
-
-async function startEngine(
-  dataDir: string,
-  started: Child[],
-): Promise<{ readonly client: EngineClient; readonly url: string }> {
-  await requireData(dataDir);
-  const engine = await startEngineProcess(dataDir, 0);
-  started.push(engine);
-  const url = String(engine.ready['url']);
-  const operator = tokenFile(dataDir, 'operator');
-  return { client: connect(url, await readToken(operator), { refuseListener: refuseStranger(url, operator) }), url };
-}
 
 function workspaceOf({ workspace, session }: UndoCommand, recorded: string | null): string {
   const found = workspace ?? recorded;

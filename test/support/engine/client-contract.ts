@@ -508,6 +508,8 @@ export function describeClient(name: string, open: () => Promise<Connected>): vo
         expect(await must(client.putBlob(bytes))).toBe(ref);
         expect(new TextDecoder().decode(await must(client.getBlob(ref)))).toBe('some bytes');
         expect(await must(client.putBlob(new Uint8Array()))).toBe(digestText(''));
+        const late = await must(client.putBlob(new Uint8Array([7, 7]), { durable: false }));
+        expect([...(await must(client.getBlob(late)))]).toEqual([7, 7]);
       });
 
       test('are refused when they are unknown, or their digest is invalid', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiProvider } from '../../../../bridge/providers/api/api-provider.ts';
 import type { GenerateReply } from '../../../../bridge/providers/provider.ts';
 import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../../support/bridge/chat-server.ts';
+import { turnOf } from '../../../support/providers/turn-of.ts';
 
 let server: ChatServer;
 beforeAll(async () => {
@@ -13,10 +14,8 @@ afterAll(() => server.close());
 function ask(answer: Answer): Promise<GenerateReply> {
   server.answer(answer);
   const clock = { now: () => 0, after: () => () => undefined };
-  return apiProvider({ api: 'openai-chat', baseUrl: server.url, clock }).generate(
-    chatRequestOf(),
-    new AbortController().signal,
-  );
+  const provider = apiProvider({ api: 'openai-chat', baseUrl: server.url, clock });
+  return turnOf(provider.generate(chatRequestOf(), new AbortController().signal));
 }
 
 const stop = { reason: 'end', word: 'stop' };

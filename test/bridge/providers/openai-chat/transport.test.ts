@@ -6,6 +6,7 @@ import { digestText } from '../../../../schemas/canonical.ts';
 import { brand } from '../../../../schemas/ids.ts';
 import { type Answer, type ChatServer, chatRequestOf, openChatServer } from '../../../support/bridge/chat-server.ts';
 import { MODEL_UNNAMED } from '../../../../schemas/run.ts';
+import { turnOf } from '../../../support/providers/turn-of.ts';
 
 let server: ChatServer;
 beforeAll(async () => {
@@ -37,10 +38,8 @@ function ask(
   server.answer(...answers);
   server.onAsked = () => undefined;
   const base = { baseUrl: server.url, clock: newClock(), silenceMs: SILENCE_MS };
-  return apiProvider({ api: 'openai-chat', ...base, ...options }).generate(
-    chatRequestOf(request),
-    new AbortController().signal,
-  );
+  const provider = apiProvider({ api: 'openai-chat', ...base, ...options });
+  return turnOf(provider.generate(chatRequestOf(request), new AbortController().signal));
 }
 
 const delta = (value: object, finish: string | null = null, index = 0) => ({

@@ -1,0 +1,92 @@
+// `refold request`: writes the request of a recorded turn again, and compares it with what was sent.
+import pc from 'picocolors';
+import type { EffectOfKind } from '../../../schemas/effect.ts';
+import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
+import type { Exchange } from '../../../schemas/model-turn.ts';
+import { tokenFile } from '../../client/token-file.ts';
+import { effects } from '../../core/effects.ts';
+import type { FoldedEvent } from '../../core/folded-event.ts';
+import { foldSource, sessionSource } from '../audit/source.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { visible } from '../preview/visible.ts';
+import { rebuildInBridge } from '../processes.ts';
+import { withEngineProcess } from '../with-engine-process.ts';
+
+export interface RequestCommand {
+  readonly dataDir: string;
+  readonly session: SessionId;
+  readonly turn: number;
+  /** The last run that has this turn when absent. */
+  readonly run?: string;
+}
+
+/** As the bridge answers (bridge/generate/rebuild-request.ts). */
+interface Rebuilt {
+  readonly comparison: 'equal' | 'different' | 'not_comparable';
+  readonly why: string | null;
+  readonly encoder: string | null;
+  readonly recorded: Digest | null;
+  readonly rebuilt: Digest | null;
+  readonly path: string | null;
+  readonly body: string | null;
+}
+
+export async function requestCommand(command: RequestCommand, output: Output): Promise<number> {
+  const { dataDir, session, turn } = command;
+  return await withEngineProcess(dataDir, async ({ client, url }) => {
+    let answer: Answer | null = null;
+    await foldSource(sessionSource(client, session), undefined, (folded) => {
+      answer = answerIn(folded, command) ?? answer;
+    });
+    // Assigned in the callback.
+    const found = answer as Answer | null;
+    if (found === null) throw noSuchTurn(command);
+    const { position, effect, exchange } = found;
+    const asked = { effect, ...(exchange === undefined ? {} : { exchange }) };
+    const engine = { url, tokenFile: tokenFile(dataDir, 'bridge') };
+    const rebuilt = (await rebuildInBridge(engine, asked)) as unknown as Rebuilt;
+    output.object({
+      session_id: session,
+      run_id: effect.run_id,
+      turn,
+      position,
+      exchange: exchange ?? null,
+      ...rebuilt,
+    });
+    for (const line of lines(found, rebuilt)) output.line(line);
+    return rebuilt.comparison === 'different' ? 1 : 0;
+  });
+}
+
+/** An answer of a model, with what was owed before it. */
+interface Answer {
+  readonly position: Position;
+  readonly effect: EffectOfKind<'llm.generate'>;
+  readonly exchange: Exchange | undefined;
+}
+
+function answerIn({ position, event, before }: FoldedEvent, { turn, run }: RequestCommand): Answer | null {
+  if (event.kind !== 'ToolCallsObserved' && event.kind !== 'GenerateFailed') return null;
+  if (event.turn !== turn || (run !== undefined && event.run_id !== run)) return null;
+  const effect = effects(before).find((owed) => owed.kind === 'llm.generate');
+  return effect?.kind === 'llm.generate' ? { position, effect, exchange: event.exchange } : null;
+}
+
+function noSuchTurn({ session, turn, run }: RequestCommand): CommandFailure {
+  const where = run === undefined ? session : `${run} of ${session}`;
+  const message = `${where} has no answer of a model in turn ${turn}. To see its turns: refold timeline ${session}`;
+  return new CommandFailure('unknown_turn', message);
+}
+
+function lines({ position, effect, exchange }: Answer, rebuilt: Rebuilt): readonly string[] {
+  const { comparison, why, path, body, recorded, rebuilt: digest, encoder } = rebuilt;
+  const colour = comparison === 'equal' ? pc.green : comparison === 'different' ? pc.red : pc.yellow;
+  const target = exchange?.target === undefined ? '' : ` to ${exchange.target.base_url}${path ?? ''}`;
+  return [
+    pc.dim(`${effect.run_id}, turn ${effect.turn}, answered at position ${position}${visible(target)}`),
+    ...(body === null ? [] : [visible(body)]),
+    `${colour(comparison)}${why === null ? '' : `: ${visible(why)}`}`,
+    ...(recorded === null ? [] : [pc.dim(`recorded ${recorded}  ${exchange?.encoder ?? ''}`)]),
+    ...(digest === null ? [] : [pc.dim(`rebuilt  ${digest}  ${encoder ?? ''}`)]),
+  ];
+}
