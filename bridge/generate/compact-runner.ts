@@ -52,7 +52,7 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
   async function answer(effect: Compact, signal: AbortSignal): Promise<Ingress> {
     const { session_id, run_id, turn, through } = effect;
     // Redacted as a whole, before any cut that could divide a secret.
-    const conversation = redactor.value(await read(effect, signal));
+    const conversation = redactor.value(await readConversation(effect, blobs, signal));
     log({ event: 'compact_started', session_id, run_id, turn, messages: conversation.messages.length });
     const reply = await ask((charsMax) => requestOf(effect, conversationText(conversation, charsMax)), signal);
     return {
@@ -65,20 +65,6 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
       ...(reply.usage === undefined ? {} : { usage: reply.usage }),
       ...(await recordedExchange(options, reply.exchange, { request: false, reply: reply.redacted })),
     };
-  }
-
-  async function read(effect: Compact, signal: AbortSignal): Promise<Conversation> {
-    const readBlob = (ref: Parameters<typeof blobs.read>[0]) => blobs.read(ref, signal);
-    const rendered = await renderTranscript(effect.transcript, {
-      read: readBlob,
-      kept: (ref) => blobs.kept(ref),
-      files: 'named',
-    });
-    if (isLeft(rendered)) {
-      throw new ProviderError('provider_terminal', `cannot read the conversation: ${rendered.left.message}`);
-    }
-    const instructions = effect.instructions === null ? null : await textOf(effect.instructions, readBlob);
-    return { messages: rendered.right, instructions };
   }
 
   /** Asks with shorter texts as long as the model cannot take the request. */
@@ -116,6 +102,24 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
   }
 
   return { run };
+}
+
+async function readConversation(
+  effect: Compact,
+  blobs: GenerateRunnerOptions['blobs'],
+  signal: AbortSignal,
+): Promise<Conversation> {
+  const readBlob = (ref: Parameters<typeof blobs.read>[0]) => blobs.read(ref, signal);
+  const rendered = await renderTranscript(effect.transcript, {
+    read: readBlob,
+    kept: (ref) => blobs.kept(ref),
+    files: 'named',
+  });
+  if (isLeft(rendered)) {
+    throw new ProviderError('provider_terminal', `cannot read the conversation: ${rendered.left.message}`);
+  }
+  const instructions = effect.instructions === null ? null : await textOf(effect.instructions, readBlob);
+  return { messages: rendered.right, instructions };
 }
 
 /** A reply, and whether a secret was cut out of it. */

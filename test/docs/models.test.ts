@@ -51,8 +51,12 @@ test('the table of stop reasons names each reason once, and the code that it fai
         stop: { reason: reason as Stop['reason'] },
       }).state;
       const ending = run.run_history[0]?.ending;
-      expect([ending?.code ?? null, run.run?.turn ?? null], reason).toEqual([code, reason === 'paused' ? 2 : null]);
-      expect(ending?.output ?? null, reason).toEqual(reason === 'paused' ? null : { text: 'so far' });
+      expect([reason, ending?.code ?? null, run.run?.turn ?? null]).toEqual([
+        reason,
+        code,
+        reason === 'paused' ? 2 : null,
+      ]);
+      expect([reason, ending?.output ?? null]).toEqual([reason, reason === 'paused' ? null : { text: 'so far' }]);
     }
   }
 });
