@@ -51,8 +51,11 @@ test('the table of stop reasons names each reason once, and the code that it fai
         stop: { reason: reason as Stop['reason'] },
       }).state;
       const ending = run.run_history[0]?.ending;
-      expect([ending?.code ?? null, run.run?.turn ?? null], reason).toEqual([code, reason === 'paused' ? 2 : null]);
-      expect(ending?.output ?? null, reason).toEqual(reason === 'paused' ? null : { text: 'so far' });
+      expect([ending?.code ?? null, run.run?.turn ?? null], `stopped for ${reason}`).toEqual([
+        code,
+        reason === 'paused' ? 2 : null,
+      ]);
+      expect(ending?.output ?? null, `stopped for ${reason}`).toEqual(reason === 'paused' ? null : { text: 'so far' });
     }
   }
 });
