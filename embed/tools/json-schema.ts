@@ -51,7 +51,7 @@ export function inputSchemaOf(name: string, input: StandardSchema | JsonSchema, 
 }
 
 function madeBy(name: string, input: StandardSchema | JsonSchema): JsonSchema {
-  if (!isStandardSchema(input)) return input as JsonSchema;
+  if (!isStandardSchema(input)) return input;
   const { jsonSchema, vendor } = input['~standard'];
   const toDo = 'Give `inputSchema`, the JSON Schema of the same arguments';
   if (jsonSchema === undefined)

@@ -4,7 +4,16 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { type CallReport, failedReport } from '../../bridge/index.ts';
 import { type Json, checkJson, isPlainObject, limits } from '../../schemas/index.ts';
 import { type StandardSchema, describeIssues, isStandardSchema } from './standard-schema.ts';
-import type { ToolContext } from './tool.ts';
+
+/** What a tool is told about the call that it runs. */
+export interface ToolContext {
+  /** Aborts when the call is cancelled or its time is over: stop, and return soon. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly session: string;
+  /** Unique in its turn. A call of a repeatable tool keeps it when it runs again. */
+  readonly call: string;
+}
 
 interface Runnable {
   /** A Standard Schema checks the arguments; a JSON Schema was checked by the engine. */

@@ -2,18 +2,8 @@
 import { type ToolMode, type ToolSpec, defineTool } from '../../schemas/index.ts';
 import type { CallReport } from '../../bridge/index.ts';
 import { type FromJsonSchema, type JsonSchema, inputSchemaOf } from './json-schema.ts';
-import { runTool } from './run-tool.ts';
+import { type ToolContext, runTool } from './run-tool.ts';
 import type { InputOf, OutputOf, StandardSchema } from './standard-schema.ts';
-
-/** What a tool is told about the call that it runs. */
-export interface ToolContext {
-  /** Aborts when the call is cancelled or its time is over: stop, and return soon. */
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number;
-  readonly session: string;
-  /** Unique in its turn. A call of a repeatable tool keeps it when it runs again. */
-  readonly call: string;
-}
 
 /** The arguments that `run` is given, from the schema of the input. */
 export type ArgumentsOf<Input> = Input extends StandardSchema ? OutputOf<Input> : FromJsonSchema<Input>;

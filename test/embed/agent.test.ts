@@ -315,7 +315,7 @@ describe('a tool that', () => {
 
   test('hangs until its time is over is stopped, and the model is told', async () => {
     const hangs = misbehaving(
-      (signal) => new Promise((resolve) => void signal.addEventListener('abort', () => resolve('late'))),
+      (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
       20,
     );
     const { agent } = await agentWith([calls('odd'), says('Too bad.')], { tools: [hangs] });
