@@ -3,12 +3,12 @@ import { type Executor, type Provider, systemClock } from '../../bridge/index.ts
 import type { ConsentPolicy, RunConfigPatch, ToolPackage } from '../../schemas/index.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../src/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
-import { type SessionSetup, beginRun, sessionIdOf } from '../runs/begin-run.ts';
-import { contentOf } from '../runs/contents.ts';
-import { type Run, startRun } from '../runs/live-run.ts';
+import { type SessionSetup, beginRun, chooseSession } from '../runs/begin-run.ts';
+import { storeText } from '../runs/contents.ts';
+import { type Run, holdRun } from '../runs/live-run.ts';
 import { type Local, type LocalPorts, openLocal } from '../runs/open-local.ts';
 import { type Answer, type Question, type QuestionAddress, answerQuestion, openQuestions } from '../runs/questions.ts';
-import { packageOf, toolExecutor } from '../tools/tool-executor.ts';
+import { toolPackageOf, toolExecutor } from '../tools/tool-executor.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type ModelName, openModel } from './model.ts';
 
@@ -73,7 +73,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(baseUrl === undefined ? {} : { baseUrl }),
   });
-  const tool_package = packageOf(tools, options.package);
+  const tool_package = toolPackageOf(tools, options.package);
   const consent = policyOf(options.consent ?? 'default');
   const local = await openLocal({
     ...options,
@@ -103,12 +103,12 @@ function newRuns(local: Local, setup: SessionSetup): Agent['run'] {
   const live = new Set<string>();
   return (prompt, { session: named, key, resume = true, signal, config } = {}) => {
     if (key !== undefined && named === undefined) throw new TypeError('a key names a run within a session: give both');
-    const session = sessionIdOf(local, named);
+    const session = chooseSession(local, named);
     if (live.has(session)) {
       throw new Error(`session ${session} has a run here: wait for its result(), or cancel() it`);
     }
     live.add(session);
-    return startRun(local, {
+    return holdRun(local, {
       session,
       begin: () =>
         beginRun(local.client, setup, {
@@ -136,4 +136,4 @@ const instructionsOf = async (
   { client }: Local,
   { instructions }: Pick<AgentOptions, 'instructions'>,
 ): Promise<RunConfigPatch> =>
-  instructions === undefined ? {} : { instructions: await contentOf(client, instructions) };
+  instructions === undefined ? {} : { instructions: await storeText(client, instructions) };

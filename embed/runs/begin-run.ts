@@ -16,7 +16,7 @@ import {
 } from '../../schemas/index.ts';
 import { type EngineClient, RejectedError, must, mustBe } from '../../src/client/index.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
-import { contentOf } from './contents.ts';
+import { storeText } from './contents.ts';
 import type { Local } from './open-local.ts';
 
 /** What a session is made with; an existing one gets the tools and the config, and keeps its policy. */
@@ -52,7 +52,7 @@ export interface RunStart {
 }
 
 /** The id of a session that a caller names, or a new one. Throws a RejectedError for a name that cannot be an id. */
-export const sessionIdOf = ({ clock, newId }: Pick<Local, 'clock' | 'newId'>, named?: string): SessionId =>
+export const chooseSession = ({ clock, newId }: Pick<Local, 'clock' | 'newId'>, named?: string): SessionId =>
   named === undefined ? makeSessionId(clock.now(), newId()) : mustBe(decode(SessionId, named));
 
 /** Creates the session, or brings it up to date; then finds or starts the run. Throws a RejectedError when refused. */
@@ -79,7 +79,7 @@ const unfinishedRun = ({ run, run_history }: SessionState, { wasUnfinished }: Ru
 async function runRequested(client: EngineClient, { prompt, key, overrides }: RunRequest): Promise<Ingress> {
   return {
     kind: 'RunRequested',
-    input: await contentOf(client, prompt),
+    input: await storeText(client, prompt),
     // A digest, because an event id takes no spaces and has at most 128 characters.
     ...(key === undefined ? {} : { event_id: brand<'EventId'>(`run/${digestText(key)}`) }),
     ...(overrides === undefined ? {} : { run_overrides: overrides }),

@@ -3,7 +3,7 @@
 import { type ActiveToolBatch, type CallState, type CallStatus, type RunId, limits } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import { type FoldedEvent, requiredActions } from '../../src/core/index.ts';
-import { argumentsOf, textOf } from './contents.ts';
+import { argumentsOf, wholeText } from './contents.ts';
 import { type Question, questionOf } from './questions.ts';
 import type { CallPart, EndStatus, ResultPart } from './run-parts.ts';
 
@@ -102,7 +102,7 @@ async function setResult(
   { output, code }: Pick<CallState, 'output' | 'code'>,
   status: EndStatus,
 ): Promise<ResultPart> {
-  const text = output === null ? '' : await textOf(client, output);
+  const text = output === null ? '' : await wholeText(client, output);
   call.result = { ...call.made, status, text, code };
   return { type: 'result', ...call.result };
 }

@@ -15,7 +15,7 @@ import { type EngineClient, must } from '../../src/client/index.ts';
 type Blobs = Pick<EngineClient, 'getBlob' | 'putBlob'>;
 
 /** Stores a text; throws a RejectedError when the engine refuses. */
-export async function contentOf(client: Blobs, text: string): Promise<Content> {
+export async function storeText(client: Blobs, text: string): Promise<Content> {
   const formed = text.toWellFormed();
   if (formed.length <= limits.INLINE_CHARS_MAX) return { text: formed };
   const bytes = new TextEncoder().encode(formed);
@@ -24,7 +24,7 @@ export async function contentOf(client: Blobs, text: string): Promise<Content> {
 }
 
 /** The whole text. */
-export async function textOf(client: Blobs, content: Content): Promise<string> {
+export async function wholeText(client: Blobs, content: Content): Promise<string> {
   if (isInline(content)) return content.text;
   return new TextDecoder().decode(await must(client.getBlob(content.ref)));
 }
@@ -35,7 +35,7 @@ export async function argumentsOf(
   call: Pick<ToolCallObserved, 'arguments' | 'arguments_ref' | 'arguments_text'>,
 ): Promise<JsonObject> {
   if (call.arguments !== undefined) return call.arguments;
-  const text = call.arguments_ref === undefined ? call.arguments_text : await textOf(client, call.arguments_ref);
+  const text = call.arguments_ref === undefined ? call.arguments_text : await wholeText(client, call.arguments_ref);
   const parsed = text === undefined ? null : parseJson(text, limits.BLOB_BYTES_MAX);
   return parsed === null || isLeft(parsed) || !isPlainObject(parsed.right) ? {} : parsed.right;
 }

@@ -38,20 +38,21 @@ export interface LiveRun {
 }
 
 /** Begins a run and reads it until it ends, whether or not the caller does. */
-export function startRun({ client, failed, closing }: Local, { session, begin, signal, onEnd }: LiveRun): Run {
+export function holdRun({ client, failed, closing }: Local, { session, begin, signal, onEnd }: LiveRun): Run {
   const queue = newPartQueue();
   const over = new AbortController();
-  const started = begin();
+  // One that is cancelled before it begins records nothing.
+  const started = signal?.aborted === true ? Promise.reject<RunStart>(signal.reason as Error) : begin();
 
   async function cancel(reason = 'cancelled by the application'): Promise<void> {
     await started;
+    if (over.signal.aborted) return;
     const { run } = (await must(client.session(session))).state;
-    if (run === null || over.signal.aborted || run.phase === 'cancelling') return;
+    if (run === null || run.phase === 'cancelling') return;
     await must(client.submit(session, { events: [{ kind: 'RunCancelled', run_id: run.run_id, reason }] }));
   }
 
   async function readAll(): Promise<RunResult> {
-    signal?.throwIfAborted();
     const parts = readRun(client, await started, over.signal);
     for (;;) {
       const next = await parts.next();

@@ -11,7 +11,7 @@ import {
 } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
 import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
-import { argumentsOf, contentOf } from './contents.ts';
+import { argumentsOf, storeText } from './contents.ts';
 
 /** Names the call that is answered. */
 export interface QuestionAddress {
@@ -104,7 +104,7 @@ async function answerEvent(client: EngineClient, action: RequiredAction, answer:
   if ('text' in said) {
     const { success = true, data } = said;
     const result = { success, ...(success ? {} : { needsFollowup: true }), ...(data === undefined ? {} : { data }) };
-    return { kind: 'user.custom_tool_result', ...address, result, output: await contentOf(client, said.text) };
+    return { kind: 'user.custom_tool_result', ...address, result, output: await storeText(client, said.text) };
   }
   if (said.allow) {
     const grant = said.grant === undefined ? {} : { grant: said.grant };

@@ -3,7 +3,7 @@ import type { RunId, SessionState } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import type { RunStart } from './begin-run.ts';
 import { type CallResult, newCallResults } from './call-results.ts';
-import { textOf } from './contents.ts';
+import { wholeText } from './contents.ts';
 import { foldStream } from './fold-stream.ts';
 import type { RunPart, RunResult } from './run-parts.ts';
 import { newTurnTexts } from './turn-texts.ts';
@@ -48,6 +48,6 @@ async function resultOf(client: EngineClient, { start, run, state, calls }: Ende
   const record = state.run_history.findLast(({ run_id }) => run_id === run);
   if (record === undefined) throw new Error(`${run} of ${session} has ended, and the state has no record of it`);
   const { outcome, code, message, output } = record.ending;
-  const text = output === null ? '' : await textOf(client, output);
+  const text = output === null ? '' : await wholeText(client, output);
   return { status: outcome, text, usage: record.usage, calls, session, run, code, message, resumed };
 }

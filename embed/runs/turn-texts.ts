@@ -1,7 +1,7 @@
 // The texts of the turns of a run: shown while the model writes, completed from the record.
 import type { Content, DeltaFrame } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
-import { textOf } from './contents.ts';
+import { wholeText } from './contents.ts';
 import type { RetractPart, TextPart } from './run-parts.ts';
 
 type Texts = Iterable<TextPart | RetractPart>;
@@ -35,7 +35,7 @@ export function newTurnTexts(client: EngineClient): TurnTexts {
       yield { type: 'text', turn, text };
     },
     async recorded(turn, content) {
-      const text = content === undefined ? '' : await textOf(client, content);
+      const text = content === undefined ? '' : await wholeText(client, content);
       const parts: (TextPart | RetractPart)[] = text.startsWith(shown) ? [] : [...forget(turn)];
       if (text.length > shown.length) parts.push({ type: 'text', turn, text: text.slice(shown.length) });
       shown = '';

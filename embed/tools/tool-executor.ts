@@ -13,7 +13,7 @@ const OWN_PACKAGE: ToolPackage = {
 };
 
 /** Adds the tools to the registry and to every profile of a package. Throws a TypeError when two have one name or id. */
-export function packageOf(tools: readonly Tool[], base: ToolPackage = OWN_PACKAGE): ToolPackage {
+export function toolPackageOf(tools: readonly Tool[], base: ToolPackage = OWN_PACKAGE): ToolPackage {
   const specs = tools.map(({ spec }) => spec);
   const registry = [...base.registry, ...specs];
   for (const field of ['tool_name', 'tool_id'] as const) {

@@ -11,6 +11,9 @@ import {
   scriptedProvider,
   systemClock,
 } from '../../bridge/index.ts';
+import { brand } from '../../schemas/index.ts';
+import { must } from '../../src/client/index.ts';
+import { defaultToolPackage } from '../../src/index.ts';
 import { type Agent, type AgentOptions, type RunPart, createAgent, tool } from '../../embed/agent/index.ts';
 
 const opened: { agent: Agent; dataDir: string }[] = [];
@@ -154,6 +157,14 @@ describe('a run', () => {
     expect(made).toHaveLength(1);
   });
 
+  test('that is aborted before it begins records nothing', async () => {
+    const { agent, asked } = await agentWith([says('Hello.')]);
+    const run = agent.run('Hello', { session: 'none', signal: AbortSignal.abort(new Error('too late')) });
+    await expect(run.result()).rejects.toThrow('too late');
+    expect((await agent.run('Hello', { session: 'none' }).result()).run).toBe('run-1');
+    expect(asked).toHaveLength(1);
+  });
+
   test('of a session continues its conversation, with the tools that the program has now', async () => {
     const first = await agentWith([says('Noted.')], { tools: [lookUp] });
     await first.agent.run('I like pens', { session: 'chat' }).result();
@@ -246,6 +257,29 @@ describe('a call that asks', () => {
     await expect(agent.answer({ session: run.session, call: 'a' }, true)).rejects.toThrow('waits for a person');
     expect((await run.result()).status).toBe('completed');
     expect(await agent.waiting()).toEqual([]);
+    expect(paid).toEqual([5]);
+  });
+
+  test('is answered as cancelled when a person interrupts the run', async () => {
+    paid.length = 0;
+    const { agent } = await agentWith(replies, { tools: [pay] });
+    const run = agent.run('Pay 5', { session: 'till' });
+    const types: string[] = [];
+    for await (const part of run) {
+      types.push(part.type);
+      const interrupt = { kind: 'user.interrupt', run_id: brand<'RunId'>('run-1') } as const;
+      if (part.type === 'question') await must(agent.client.submit(brand('till'), { events: [interrupt] }));
+    }
+    expect(types).toEqual(['call', 'question', 'result']);
+    const { status, calls: made } = await run.result();
+    expect({ status, made }).toMatchObject({ status: 'interrupted', made: [{ status: 'cancelled' }] });
+    expect(paid).toEqual([]);
+  });
+
+  test('asks nobody under another policy', async () => {
+    paid.length = 0;
+    const { agent } = await agentWith(replies, { tools: [pay], consent: 'allow_all' });
+    expect((await partsOf(agent.run('Pay 5'))).map(({ type }) => type)).toEqual(['call', 'result', 'text']);
     expect(paid).toEqual([5]);
   });
 
@@ -346,6 +380,18 @@ describe('an agent', () => {
   test('is refused by a second one over the same directory', async () => {
     const { dataDir } = await agentWith([]);
     await expect(createAgent({ dataDir, model: scriptedProvider(() => null) })).rejects.toThrow('in_use');
+  });
+
+  test('with a further package offers its tools beside those of the program', async () => {
+    const { agent, asked } = await agentWith([says('Hello.')], { tools: [lookUp], package: defaultToolPackage() });
+    await agent.run('Hello').result();
+    const names = asked[0]?.tools.map(({ tool_name }) => tool_name);
+    expect(names).toContain('look_up');
+    expect(names?.length).toBeGreaterThan(1);
+  });
+
+  test('with a preset that does not exist says which there are', async () => {
+    await expect(agentWith([], { consent: 'lenient' as never })).rejects.toThrow(/no preset: give one of default, /);
   });
 
   test('with two tools of one name is refused', async () => {

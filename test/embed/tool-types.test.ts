@@ -2,7 +2,7 @@
 // checks the types; running the test checks the schemas that the model is offered.
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import type { JsonObject } from '../../schemas/index.ts';
+import { type JsonObject, ToolSpec, defineTool } from '../../schemas/index.ts';
 import { type AgentOptions, type StandardSchema, type Tool, tool } from '../../embed/agent/index.ts';
 
 type ArgumentsIn<T> = T extends Tool<infer Args> ? Args : never;
@@ -39,6 +39,13 @@ describe('a schema of Zod 4', () => {
       properties: { order: { type: 'string' } },
       required: ['order'],
     });
+  });
+
+  test('is taken by defineTool as the JSON Schema that it makes', () => {
+    const input_schema = z.toJSONSchema(z.object({ order: z.string() }));
+    const spec = defineTool({ tool_id: 'shop.find', tool_name: 'find', description: 'Find.', input_schema });
+    expect(ToolSpec.is(spec)).toBe(true);
+    expect(spec.input_schema).toMatchObject({ properties: { order: { type: 'string' } } });
   });
 
   test('of the output bounds what the function returns', () => {
