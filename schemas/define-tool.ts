@@ -61,4 +61,4 @@ export function defineTool(definition: ToolDefinition): ToolSpec {
 
 /** Libraries hide fields of their own in the schemas that they make. What is no JSON besides is refused by the engine. */
 const plainSchema = (schema: ToolDefinition['input_schema']): JsonObject =>
-  isJson(schema) ? (schema as JsonObject) : (JSON.parse(JSON.stringify(schema)) as JsonObject);
+  isJson(schema) ? schema : (JSON.parse(JSON.stringify(schema)) as JsonObject);

@@ -14,6 +14,7 @@ import {
 import { brand } from '../../schemas/index.ts';
 import { must } from '../../src/client/index.ts';
 import { defaultToolPackage } from '../../src/index.ts';
+import { eventsUntil } from '../support/e2e/refold.ts';
 import { type Agent, type AgentOptions, type RunPart, createAgent, tool } from '../../embed/agent/index.ts';
 
 const opened: { agent: Agent; dataDir: string }[] = [];
@@ -257,6 +258,18 @@ describe('a call that asks', () => {
     await expect(agent.answer({ session: run.session, call: 'a' }, true)).rejects.toThrow('waits for a person');
     expect((await run.result()).status).toBe('completed');
     expect(await agent.waiting()).toEqual([]);
+    expect(paid).toEqual([5]);
+  });
+
+  test('that ended between the restart and the request is given, and not begun anew', async () => {
+    paid.length = 0;
+    const first = await agentWith(replies, { tools: [pay] });
+    for await (const part of first.agent.run('Pay 5', { session: 'till' })) if (part.type === 'question') break;
+    await first.agent.close();
+    const { agent } = await agentWith(replies, { tools: [pay], dataDir: first.dataDir });
+    await agent.answer({ session: 'till', call: 'a' }, true);
+    await eventsUntil(agent.client, brand('till'), ({ event }) => event.ends !== undefined);
+    expect(await agent.run('Pay 5', { session: 'till' }).result()).toMatchObject({ run: 'run-1', resumed: true });
     expect(paid).toEqual([5]);
   });
 
