@@ -1,4 +1,5 @@
-// The layers (docs/design.md, "Layout"): schemas <- reducers <- src <- bridge, and the order of the folders within src and bridge.
+// The layers (docs/design.md, "Layout"): schemas <- reducers <- src <- bridge <- embed, and the order
+// of the folders within src, bridge and embed.
 const npm = ['npm', 'npm-dev', 'npm-peer', 'npm-optional'];
 const only = (name, from, to, allow) => ({
   name,
@@ -26,6 +27,7 @@ module.exports = {
       from: { pathNot: '^(src/cli|test)/' },
       to: { path: '^src/cli/' },
     },
+    { name: 'nothing-imports-embed', severity: 'error', from: { pathNot: '^(embed|test)/' }, to: { path: '^embed/' } },
     only('schemas', '^schemas/', '^(reducers|src|bridge)/', NONE),
     only('reducers', '^reducers/', '^(src|bridge)/', NONE),
     only('src-never-bridge', '^src/', '^bridge/', NONE),
@@ -95,6 +97,15 @@ module.exports = {
     only('bridge-host', '^bridge/host/', '^bridge/', '^bridge/(host|secrets)/'),
     only('bridge-secrets', '^bridge/secrets/', '^bridge/', '^bridge/secrets/'),
     only('bridge-log', '^bridge/log', '^bridge/', NONE),
+    // Only the public entries, so that what is built on them could be a package of its own.
+    only(
+      'embed',
+      '^embed/',
+      '^(schemas|reducers|src|bridge)/',
+      '^(schemas|src|src/client|src/core|bridge)/index\\.ts$',
+    ),
+    only('embed-tools', '^embed/tools/', '^embed/', '^embed/tools/'),
+    only('embed-runs', '^embed/runs/', '^embed/', '^embed/runs/'),
     {
       name: 'pure-no-node',
       severity: 'error',
@@ -114,6 +125,7 @@ module.exports = {
     packages('cli', '^src/cli/', 'commander|diff|picocolors|fp-ts'),
     packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts'),
     packages('bridge', '^bridge/', 'eventsource-parser|fp-ts|io-ts'),
+    packages('embed', '^embed/', 'fp-ts'),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -1,5 +1,6 @@
 // The sub-path `refold/bridge`: the bridge as a library, for programs that run it in their own process or simulate it.
 export { type BridgeClock, systemClock } from '../src/clock.ts';
+export { MODEL_SERVERS, type ModelServerName } from '../src/files/model-servers.ts';
 export { CallReport, failedReport } from './executors/call-report.ts';
 export {
   type CallContext,

@@ -1,7 +1,7 @@
 // Builds a tool spec from the fields its author gives. Omitted fields take the safest default (docs/design.md, "Tools").
 import { digestJson } from './canonical.ts';
 import { brand } from './ids.ts';
-import type { JsonObject } from './json.ts';
+import { type JsonObject, isJson } from './json.ts';
 import { CALL_TIMEOUT_MS_DEFAULT, OUTPUT_BYTES_DEFAULT } from './limits.ts';
 import { inferToolMode } from './tool-mode.ts';
 import type { ToolSpec } from './tool-spec.ts';
@@ -22,17 +22,19 @@ export function toolRef(tool: Definition): ToolSpec['tool_ref'] {
 }
 
 /** The fields an author must give; every other field of {@link ToolSpec} may be given too. */
-export type ToolDefinition = Partial<Omit<ToolSpec, 'tool_ref' | 'tool_id' | 'tool_name'>> & {
+export type ToolDefinition = Partial<Omit<ToolSpec, 'tool_ref' | 'tool_id' | 'tool_name' | 'input_schema'>> & {
   readonly tool_id: string;
   /** The name the model sees: 1 to 64 characters of `A-Z a-z 0-9 _ -`, unique in the registry. */
   readonly tool_name: string;
   readonly description: string;
-  readonly input_schema: JsonObject;
+  /** As people write it, or as a library makes it, such as `z.toJSONSchema(schema)`. */
+  readonly input_schema: JsonObject | Readonly<Record<string, unknown>>;
 };
 
 /** The complete spec of a tool: `tool_ref` is computed, `mode` is inferred from the name unless given. */
 export function defineTool(definition: ToolDefinition): ToolSpec {
   const tool_name = brand<'ToolName'>(definition.tool_name);
+  const input_schema = plainSchema(definition.input_schema);
   const ownership = definition.ownership ?? 'managed';
   return {
     ownership,
@@ -50,8 +52,13 @@ export function defineTool(definition: ToolDefinition): ToolSpec {
     timeout_ms: CALL_TIMEOUT_MS_DEFAULT,
     output_bytes_max: OUTPUT_BYTES_DEFAULT,
     ...definition,
+    input_schema,
     tool_id: brand<'ToolId'>(definition.tool_id),
     tool_name,
-    tool_ref: toolRef({ ...definition, tool_name }),
+    tool_ref: toolRef({ ...definition, input_schema, tool_name }),
   };
 }
+
+/** Libraries hide fields of their own in the schemas that they make. What is no JSON besides is refused by the engine. */
+const plainSchema = (schema: ToolDefinition['input_schema']): JsonObject =>
+  isJson(schema) ? schema : (JSON.parse(JSON.stringify(schema)) as JsonObject);

@@ -3,7 +3,7 @@ import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { repositoryPaths, sourceFiles } from './source-files.ts';
 
-const PRODUCT = /^(schemas|reducers|src|bridge)\/.*\.ts$/;
+const PRODUCT = /^(schemas|reducers|src|bridge|embed)\/.*\.ts$/;
 const parsed = sourceFiles(PRODUCT).map(({ path, text }) => ({
   path,
   source: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true),
@@ -98,7 +98,7 @@ describe('folders', () => {
   test('only the public entry points are barrels', () => {
     const barrels = paths.filter((path) => PRODUCT.test(path) && path.endsWith('/index.ts'));
     const ofSrc = ['src/client/index.ts', 'src/core/index.ts', 'src/index.ts', 'src/testing/index.ts'];
-    expect(barrels).toEqual(['bridge/index.ts', 'schemas/index.ts', ...ofSrc]);
+    expect(barrels).toEqual(['bridge/index.ts', 'embed/agent/index.ts', 'schemas/index.ts', ...ofSrc]);
   });
 
   test('bridge/ has at most thirteen entries: new files belong in its subfolders', () => {

@@ -87,7 +87,7 @@ describe('what code and documents cite', () => {
 
   test('a cited path of this repository exists', () => {
     const named = citations(
-      /(?<![\w./-])((?:schemas|reducers|src|bridge|bench|test|tools|docs|replay-fixtures)\/[\w./-]*[\w-]\.(?:ts|mjs|cjs|md|json|py|jsonl|txt))\b/g,
+      /(?<![\w./-])((?:schemas|reducers|src|bridge|embed|bench|test|tools|docs|replay-fixtures)\/[\w./-]*[\w-]\.(?:ts|mjs|cjs|md|json|py|jsonl|txt))\b/g,
     );
     const dangling = named.filter(({ cited }) => !paths.has(cited));
     expect(named.length).toBeGreaterThan(50);
@@ -96,7 +96,7 @@ describe('what code and documents cite', () => {
 
   test('a cited folder of this repository exists', () => {
     const named = citations(
-      /`((?:schemas|reducers|src|bridge|bench|test|tools|docs|replay-fixtures)(?:\/[\w-]+)*)\/`/g,
+      /`((?:schemas|reducers|src|bridge|embed|bench|test|tools|docs|replay-fixtures)(?:\/[\w-]+)*)\/`/g,
     );
     expect(named.filter(({ cited }) => !folders.has(cited))).toEqual([]);
   });

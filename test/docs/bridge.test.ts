@@ -17,7 +17,7 @@ test('every name that the examples import is exported', () => {
   for (const [, names = '', from = ''] of imports) {
     for (const name of names.split(', ')) expect(Object.keys(packages[from] ?? {})).toContain(name);
   }
-  expect(imports).toHaveLength(3);
+  expect(imports).toHaveLength(4);
   for (const name of ['renderTranscript', 'hostExecutor', 'openHost']) expect(Object.keys(bridge)).toContain(name);
 });
 

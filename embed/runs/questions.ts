@@ -1,0 +1,130 @@
+// Calls that wait for a person, as an application sees them, and its answers.
+import {
+  type CallConsent,
+  type GrantScope,
+  type Ingress,
+  type JsonObject,
+  type SessionId,
+  brand,
+  decode,
+  SessionId as SessionIdCodec,
+} from '../../schemas/index.ts';
+import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
+import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
+import { argumentsOf, storeText } from './contents.ts';
+
+/** Names the call that is answered. */
+export interface QuestionAddress {
+  readonly session: string;
+  readonly call: string;
+}
+
+/** A call that waits for a person: may it run (`approval`), or please do it (`task`, for custom tools)? */
+export interface Question extends QuestionAddress {
+  readonly type: 'question';
+  readonly kind: 'approval' | 'task';
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** Why the policy asks. */
+  readonly reasons: CallConsent['reasons'];
+  /** Until when it may be answered, in milliseconds since 1970; null without a limit. */
+  readonly dueAtMs: number | null;
+  /** Answers it, once. Throws a RejectedError when the call does not wait for this answer any more. */
+  readonly answer: (answer: Answer) => Promise<void>;
+}
+
+/** `true` and `false` are short for an approval and a denial; a `text` is what a person did, for a `task`. */
+export type Answer =
+  | boolean
+  | {
+      readonly allow: true;
+      /** Further calls are allowed for the rest of the session: all of this tool, or those that a pattern fits. */
+      readonly grant?: GrantScope;
+      readonly by?: string;
+    }
+  | {
+      readonly allow: false;
+      /** The model reads it. */
+      readonly message?: string;
+      /** Arguments to run the tool with instead. */
+      readonly instead?: JsonObject;
+      readonly by?: string;
+    }
+  | { readonly text: string; readonly success?: boolean; readonly data?: JsonObject; readonly by?: string };
+
+/** The questions that are open, of one session or of all. */
+export async function openQuestions(client: EngineClient, session?: string): Promise<readonly Question[]> {
+  const ids: SessionId[] = session === undefined ? [] : [mustBe(decode(SessionIdCodec, session))];
+  if (session === undefined) {
+    for await (const { session_id } of allSessions(client, { status: 'requires_action' })) ids.push(session_id);
+  }
+  const found: Question[] = [];
+  for (const id of ids) {
+    const { state } = await must(client.session(id));
+    for (const action of requiredActions(state)) found.push(await questionOf(client, action));
+  }
+  return found;
+}
+
+export async function questionOf(client: EngineClient, action: RequiredAction): Promise<Question> {
+  return {
+    type: 'question',
+    kind: action.kind === 'agent.tool_use' ? 'approval' : 'task',
+    session: action.session_id,
+    call: action.call_id,
+    tool: action.tool_name,
+    arguments: await argumentsOf(client, action),
+    reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
+    dueAtMs: action.due_at_ms ?? null,
+    answer: (answer) => submitAnswer(client, action, answer),
+  };
+}
+
+/** Answers the open question about a call. Throws an error that says so when no call of this id waits. */
+export async function answerQuestion(client: EngineClient, address: QuestionAddress, answer: Answer): Promise<void> {
+  const { state } = await must(client.session(mustBe(decode(SessionIdCodec, address.session))));
+  const action = requiredActions(state).find(({ call_id }) => call_id === address.call);
+  if (action === undefined) {
+    throw new Error(
+      `no call "${address.call}" of session ${address.session} waits for a person: list them with waiting()`,
+    );
+  }
+  await submitAnswer(client, action, answer);
+}
+
+async function submitAnswer(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
+  const event = await answerEvent(client, action, answer);
+  await must(client.submit(action.session_id, { events: [event] }));
+}
+
+async function answerEvent(client: EngineClient, action: RequiredAction, answer: Answer): Promise<Ingress> {
+  const { batch_id, call_id, arguments_digest } = action;
+  const said = typeof answer === 'boolean' ? spelledOut(answer) : answer;
+  const address = { batch_id, call_id, arguments_digest, ...(said.by === undefined ? {} : { by: said.by }) };
+  if ('text' in said) {
+    const { success = true, data } = said;
+    const result = { success, ...(success ? {} : { needsFollowup: true }), ...(data === undefined ? {} : { data }) };
+    return { kind: 'user.custom_tool_result', ...address, result, output: await storeText(client, said.text) };
+  }
+  if (said.allow) {
+    const grant = said.grant === undefined ? {} : { grant: said.grant };
+    return { kind: 'user.tool_confirmation', ...address, result: 'allow', ...grant };
+  }
+  const { message, instead } = said;
+  return {
+    kind: 'user.tool_confirmation',
+    ...address,
+    result: 'deny',
+    ...(message === undefined ? {} : { message: message.toWellFormed().slice(0, 1_024) }),
+    ...(instead === undefined ? {} : { instead: replacement(action, instead) }),
+  };
+}
+
+const spelledOut = (allow: boolean): Exclude<Answer, boolean> => (allow ? { allow } : { allow });
+
+/** The id of a call has at most 128 characters. */
+const replacement = ({ call_id, tool_name }: RequiredAction, args: JsonObject) => ({
+  call_id: brand<'CallId'>(`${call_id.slice(0, 120)}-edited`),
+  tool_name,
+  arguments: args,
+});
