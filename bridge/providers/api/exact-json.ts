@@ -25,14 +25,26 @@ export interface ExactObject {
 export function parseExact(text: string): ExactJson {
   const value = JSON.parse(text) as ExactJson;
   if (typeof value === 'number') return leafOf(text.trim());
-  const mayDiffer = MAY_CHANGE.test(text) || hasManyOpen(text);
+  const mayDiffer = mayChange(text) || hasManyOpen(text);
   return !mayDiffer || isExactlyParsed(text) ? value : withRawNumbers(text);
+}
+
+/** False when no number changes: nearly always. */
+function mayChange(text: string): boolean {
+  MAY_CHANGE.lastIndex = 0;
+  for (let found = MAY_CHANGE.exec(text); found !== null; found = MAY_CHANGE.exec(text)) {
+    let start = found.index + 1;
+    while (text.charCodeAt(start) <= SPACE) start += 1;
+    const end = numberEnd(text, start);
+    if (start === end || !isKept(text.slice(start, end))) return true;
+  }
+  return false;
 }
 
 // Sixteen digits, an exponent, or a negative zero, where a number may stand (RFC 8259: after `:`, `,` or `[`, or alone), or more
 // white space than is followed here. A match inside a string costs time, not truth; without the place before it, the ids and
 // signatures of most responses would match. It takes a third of the time of JSON.parse; to walk the text takes twice that time.
-const MAY_CHANGE = /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/;
+const MAY_CHANGE = /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/g;
 
 /** More brackets, even in strings, than levels are allowed. */
 function hasManyOpen(text: string): boolean {
@@ -74,6 +86,7 @@ function isExactlyParsed(text: string): boolean {
 const tooDeep = (): ProviderError =>
   new ProviderError('provider_retryable', `the answer is nested deeper than ${REPLY_DEPTH_MAX} levels`);
 
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LEFT_BRACE = 0x7b;
@@ -106,7 +119,7 @@ function hasExponent(text: string, start: number, end: number): boolean {
 function isKept(token: string): boolean {
   const value = Number(token);
   const isShort = token.length < 16 && !/e/i.test(token);
-  return isShort ? !Object.is(value, -0) : JSON.stringify(value) === token;
+  return isShort ? !Object.is(value, -0) : String(value) === token;
 }
 
 const TOKEN = /-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/y;

@@ -33,8 +33,8 @@ export function readReply(body: ExactJson): GenerateReply {
   const candidate = candidateOf(body);
   const { content, calls, parts } = readParts(partsOf(candidate));
   for (const key of CANDIDATE_ITEMS) {
-    const field = objectIn(candidate[key]);
-    if (Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
+    const field = candidate[key];
+    if (isExactObject(field) && Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
   }
   const stop = stopOf(candidate, body, calls.length > 0);
   const usage = usageOf(body['usageMetadata']);
@@ -91,8 +91,8 @@ function readParts(list: readonly ExactObject[]): Turn {
       parts.push(withRest({ call: calls.length }, rest));
       calls.push(call);
     } else if (typeof part['text'] === 'string' && part['thought'] !== true) {
-      const { text, ...rest } = part as ExactObject & { readonly text: string };
-      const next = withRest({ text: text.length }, rest);
+      const { text } = part as ExactObject & { readonly text: string };
+      const next = withRest({ text: text.length }, othersOf(part, 'text'));
       const last = parts.at(-1);
       const joins = isPlainText(next) && last !== undefined && isPlainText(last);
       if (joins) parts[parts.length - 1] = { text: last.text + next.text };
@@ -109,19 +109,31 @@ const isPlainText = (part: LayoutPart): part is { readonly text: number } => 'te
 function callOf(
   part: ExactObject,
   functionCall: ExactObject,
-): { readonly call: ReplyCall; readonly rest: ExactObject } {
-  const { functionCall: _call, ...beside } = part;
-  const { name, args, ...own } = functionCall;
-  const id = textIn(own['id']);
+): { readonly call: ReplyCall; readonly rest: ExactObject | null } {
+  const beside = othersOf(part, 'functionCall');
+  const own = othersOf(functionCall, 'name', 'args');
+  const { id: given, name, args } = functionCall;
+  const id = textIn(given);
   const call: ReplyCall = {
     ...(id === '' ? {} : { id }),
     name: toolNameOf(textIn(name)),
     ...argumentsOf(args ?? {}),
   };
-  return { call, rest: Object.keys(own).length === 0 ? beside : { functionCall: own, ...beside } };
+  return { call, rest: own === null ? beside : { functionCall: own, ...beside } };
+}
+
+/** The fields but those of one or two names; null when there are no others, as mostly. */
+function othersOf(fields: ExactObject, one: string, two = one): ExactObject | null {
+  for (const name in fields) {
+    if (name === one || name === two) continue;
+    const { [one]: _one, [two]: _two, ...others } = fields;
+    return others;
+  }
+  return null;
 }
 
 function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
+  if (!holdsRaw(args)) return { arguments: args as Json };
   const value = withoutNeedlessRaw(args);
   return holdsRaw(value) ? { arguments_text: exactText(value) } : { arguments: value as Json };
 }
@@ -146,8 +158,8 @@ function isExactlyHeld(text: string): boolean {
 }
 
 type Bare = { readonly text: number } | { readonly call: number };
-const withRest = <P extends Bare>(part: P, rest: ExactObject): P & { readonly with?: string } =>
-  Object.keys(rest).length === 0 ? part : { ...part, with: exactText(rest) };
+const withRest = <P extends Bare>(part: P, rest: ExactObject | null): P & { readonly with?: string } =>
+  rest === null ? part : { ...part, with: exactText(rest) };
 
 /** Texts and then calls, in order and with nothing else, are what every API's turn is. */
 function saysNothing(parts: readonly LayoutPart[]): boolean {
