@@ -32,11 +32,12 @@ export function parseExact(text: string): ExactJson {
 /** False when no number changes: nearly always. */
 function mayChange(text: string): boolean {
   MAY_CHANGE.lastIndex = 0;
-  for (let found = MAY_CHANGE.exec(text); found !== null; found = MAY_CHANGE.exec(text)) {
-    let start = found.index + 1;
-    while (text.charCodeAt(start) <= SPACE) start += 1;
-    const end = numberEnd(text, start);
-    if (start === end || !isKept(text.slice(start, end))) return true;
+  // The match ends inside a number, or in white space; `exec` would make an array for each.
+  while (MAY_CHANGE.test(text)) {
+    const inside = MAY_CHANGE.lastIndex;
+    let start = inside;
+    while (isOfNumber(text.charCodeAt(start - 1))) start -= 1;
+    if (start === inside || !isKept(text.slice(start, numberEnd(text, inside)))) return true;
   }
   return false;
 }
@@ -86,7 +87,6 @@ function isExactlyParsed(text: string): boolean {
 const tooDeep = (): ProviderError =>
   new ProviderError('provider_retryable', `the answer is nested deeper than ${REPLY_DEPTH_MAX} levels`);
 
-const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LEFT_BRACE = 0x7b;
@@ -101,13 +101,18 @@ const DIGIT_9 = 0x39;
 const LOWER_E = 0x65;
 const UPPER_E = 0x45;
 
+const isOfNumber = (code: number): boolean =>
+  (code >= DIGIT_0 && code <= DIGIT_9) ||
+  code === DOT ||
+  code === MINUS ||
+  code === PLUS ||
+  code === LOWER_E ||
+  code === UPPER_E;
+
 function numberEnd(text: string, from: number): number {
   let at = from;
-  for (let code = text.charCodeAt(at); ; code = text.charCodeAt(at)) {
-    const isDigit = (code >= DIGIT_0 && code <= DIGIT_9) || code === DOT;
-    if (!isDigit && code !== LOWER_E && code !== UPPER_E && code !== MINUS && code !== PLUS) return at;
-    at += 1;
-  }
+  while (isOfNumber(text.charCodeAt(at))) at += 1;
+  return at;
 }
 
 function hasExponent(text: string, start: number, end: number): boolean {
