@@ -66,7 +66,7 @@ async function checkLine({ place, text }: Line, path: string, seed: number, tall
 type Any = any; // oxlint-disable-line typescript/no-explicit-any
 
 /** A session of `unified`, or the messages of a trajectory. */
-export function turnsOf(line: Any): readonly Turn[] {
+function turnsOf(line: Any): readonly Turn[] {
   if (Array.isArray(line.turns)) return line.turns.map(unifiedTurn);
   return (line.messages as Any[]).flatMap((message: Any, index: number, all: Any[]): readonly Turn[] => {
     if (message.role === 'user') return [{ kind: 'user', text: message.content ?? '' }];

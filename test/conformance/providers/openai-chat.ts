@@ -18,7 +18,7 @@ export const openAiChatCheck: RecordingCheck = {
 };
 
 /** Everything that must hold of the text of a stream; empty when it does. */
-export async function checkStream(text: string): Promise<readonly string[]> {
+async function checkStream(text: string): Promise<readonly string[]> {
   const reply = await streamed(text, text.length);
   const final = plainFinal(text);
   if (reply === null || final === null) throw new ProviderError('provider_retryable', 'the stream has no end marker');
@@ -41,7 +41,7 @@ const endOf = (text: string): number =>
   );
 
 /** Everything that must hold of a completion and its reading. */
-export async function checkBody(final: Any, reply: GenerateReply): Promise<readonly string[]> {
+async function checkBody(final: Any, reply: GenerateReply): Promise<readonly string[]> {
   const own = reply.layout?.model ?? 'any';
   const made = chunksOf(final);
   const events = [...made.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n'];
@@ -96,7 +96,7 @@ const readingOf = ({ content = '', calls, stop, usage }: GenerateReply) => ({
 });
 
 /** The turn as the next request holds it. */
-export function sentBack(reply: GenerateReply, model: string): unknown {
+function sentBack(reply: GenerateReply, model: string): unknown {
   const calls = reply.calls.map((call, index): MessageCall => ({
     id: call.id ?? `call-1-${index}`,
     name: call.name,
