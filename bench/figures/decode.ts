@@ -126,14 +126,14 @@ function largeRows(bench: Bench, dialects: readonly Dialect[]): readonly Row[] {
 }
 
 function observeSeconds(dialect: Dialect, events: readonly StreamEvent[]): number {
-  const started = performance.now();
+  const started = timesMs();
   try {
     toObservedCalls(1, readStream(dialect, events).calls);
   } catch (error) {
     // More calls than a batch may have.
     if (!(error instanceof ProviderError)) throw error;
   }
-  return (performance.now() - started) / 1_000;
+  return msSince(started, timesMs()) / 1_000;
 }
 
 /** The longest time between two turns of the event loop while a large stream is read; AWS frames are left out. */
@@ -174,7 +174,15 @@ function readAll(dialect: Dialect, bytes: Uint8Array): ReturnType<typeof readAns
   return readAnswer(new Response(bytes), silence, dialect, { onDelta: () => undefined, received: [] });
 }
 
-function timesMs(): { readonly wall: number; readonly cpu: number } {
+interface Times {
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+/** Other processes lengthen the time, and threads that collect garbage the CPU time. */
+const msSince = (before: Times, now: Times): number => Math.min(now.wall - before.wall, now.cpu - before.cpu);
+
+function timesMs(): Times {
   const { user, system } = process.cpuUsage();
   return { wall: performance.now(), cpu: (user + system) / 1_000 };
 }
@@ -185,8 +193,7 @@ async function longestHoldMs(work: () => Promise<void>): Promise<number> {
   let running = true;
   const look = (): void => {
     const now = timesMs();
-    // Other processes lengthen the time, and threads that collect garbage the CPU time.
-    longest = Math.max(longest, Math.min(now.wall - last.wall, now.cpu - last.cpu));
+    longest = Math.max(longest, msSince(last, now));
     last = now;
     if (running) setImmediate(look);
   };

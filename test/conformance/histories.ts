@@ -19,9 +19,10 @@ export const histories: Section = {
   async check(_corpora, tally, progress) {
     for (let seed = 1; seed <= HISTORIES; seed += 1) {
       progress(`seed ${seed} of ${HISTORIES}`);
-      const { requests, faults } = await checkHistory(seed, FACTS);
+      const { requests, shortened, faults } = await checkHistory(seed, FACTS);
       tally.count('histories');
       tally.count('requests', requests);
+      tally.count('requests: of shortened windows', shortened);
       for (const fault of faults) tally.fail(`seed ${seed}`, fault);
     }
     return true;
@@ -41,6 +42,7 @@ export async function checkHistory(seed: number, length: number): Promise<Reques
   const other = await checkRequests(forked.state, later, pages, random);
   return {
     requests: own.requests + other.requests,
+    shortened: own.shortened + other.shortened,
     faults: [...own.faults, ...other.faults.map((fault) => `in the fork, ${fault}`)],
   };
 }

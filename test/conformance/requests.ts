@@ -36,6 +36,8 @@ export type Pages = Map<Digest, Uint8Array>;
 
 export interface RequestsChecked {
   readonly requests: number;
+  /** How many of them were of a window without its first pages, or of one whose beginning a summary replaces. */
+  readonly shortened: number;
   /** Each begins with the number of the event after which the request was owed. */
   readonly faults: readonly string[];
 }
@@ -49,6 +51,7 @@ export async function checkRequests(
 ): Promise<RequestsChecked> {
   const faults: string[] = [];
   let requests = 0;
+  let shortened = 0;
   let state = start;
   for (const [index, given] of events.entries()) {
     const { state: next, sealed } = recorded(state, given);
@@ -58,11 +61,12 @@ export async function checkRequests(
     if (effect === undefined) continue;
     for (const transcript of windowsOf(effect.transcript, random)) {
       requests += DIALECTS.length;
+      if (transcript.summary !== undefined || transcript !== effect.transcript) shortened += DIALECTS.length;
       const found = await requestFaults({ ...effect, transcript }, pages, random);
       faults.push(...found.map((fault) => `after event ${index + 1}, ${fault}`));
     }
   }
-  return { requests, faults };
+  return { requests, shortened, faults };
 }
 
 type Generate = EffectOfKind<'llm.generate'>;

@@ -50,11 +50,12 @@ async function checkLine({ place, text }: Line, path: string, seed: number, tall
   try {
     const start = sessionFor(turns);
     const folded = turns.reduce((now, turn) => withTurn(now, turn, random), start);
-    const { requests, faults } = await checkRequests(start.state, folded.events, new Map(), random);
+    const { requests, shortened, faults } = await checkRequests(start.state, folded.events, new Map(), random);
     tally.count('sessions');
     tally.count(`sessions: ${path}`);
     tally.count('events', folded.events.length);
     tally.count('requests', requests);
+    tally.count('requests: of shortened windows', shortened);
     for (const fault of faults) tally.fail(place, fault);
   } catch (error) {
     tally.fail(place, error instanceof Error ? error.message : String(error));
@@ -65,7 +66,7 @@ async function checkLine({ place, text }: Line, path: string, seed: number, tall
 type Any = any; // oxlint-disable-line typescript/no-explicit-any
 
 /** A session of `unified`, or the messages of a trajectory. */
-export function turnsOf(line: Any): readonly Turn[] {
+function turnsOf(line: Any): readonly Turn[] {
   if (Array.isArray(line.turns)) return line.turns.map(unifiedTurn);
   return (line.messages as Any[]).flatMap((message: Any, index: number, all: Any[]): readonly Turn[] => {
     if (message.role === 'user') return [{ kind: 'user', text: message.content ?? '' }];

@@ -25,14 +25,27 @@ export interface ExactObject {
 export function parseExact(text: string): ExactJson {
   const value = JSON.parse(text) as ExactJson;
   if (typeof value === 'number') return leafOf(text.trim());
-  const mayDiffer = MAY_CHANGE.test(text) || hasManyOpen(text);
+  const mayDiffer = mayChange(text) || hasManyOpen(text);
   return !mayDiffer || isExactlyParsed(text) ? value : withRawNumbers(text);
+}
+
+/** False when no number changes: nearly always. */
+function mayChange(text: string): boolean {
+  MAY_CHANGE.lastIndex = 0;
+  // The match ends inside a number, or in white space; `exec` would make an array for each.
+  while (MAY_CHANGE.test(text)) {
+    const inside = MAY_CHANGE.lastIndex;
+    let start = inside;
+    while (isOfNumber(text.charCodeAt(start - 1))) start -= 1;
+    if (start === inside || !isKept(text.slice(start, numberEnd(text, inside)))) return true;
+  }
+  return false;
 }
 
 // Sixteen digits, an exponent, or a negative zero, where a number may stand (RFC 8259: after `:`, `,` or `[`, or alone), or more
 // white space than is followed here. A match inside a string costs time, not truth; without the place before it, the ids and
 // signatures of most responses would match. It takes a third of the time of JSON.parse; to walk the text takes twice that time.
-const MAY_CHANGE = /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/;
+const MAY_CHANGE = /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/g;
 
 /** More brackets, even in strings, than levels are allowed. */
 function hasManyOpen(text: string): boolean {
@@ -88,13 +101,18 @@ const DIGIT_9 = 0x39;
 const LOWER_E = 0x65;
 const UPPER_E = 0x45;
 
+const isOfNumber = (code: number): boolean =>
+  (code >= DIGIT_0 && code <= DIGIT_9) ||
+  code === DOT ||
+  code === MINUS ||
+  code === PLUS ||
+  code === LOWER_E ||
+  code === UPPER_E;
+
 function numberEnd(text: string, from: number): number {
   let at = from;
-  for (let code = text.charCodeAt(at); ; code = text.charCodeAt(at)) {
-    const isDigit = (code >= DIGIT_0 && code <= DIGIT_9) || code === DOT;
-    if (!isDigit && code !== LOWER_E && code !== UPPER_E && code !== MINUS && code !== PLUS) return at;
-    at += 1;
-  }
+  while (isOfNumber(text.charCodeAt(at))) at += 1;
+  return at;
 }
 
 function hasExponent(text: string, start: number, end: number): boolean {
@@ -106,7 +124,7 @@ function hasExponent(text: string, start: number, end: number): boolean {
 function isKept(token: string): boolean {
   const value = Number(token);
   const isShort = token.length < 16 && !/e/i.test(token);
-  return isShort ? !Object.is(value, -0) : JSON.stringify(value) === token;
+  return isShort ? !Object.is(value, -0) : String(value) === token;
 }
 
 const TOKEN = /-?[0-9][-+.0-9eE]*|[[\]{}:,]|true|false|null/y;

@@ -14,7 +14,7 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
-import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
+import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { errorOf } from './failure.ts';
 import { toolNameOf } from './names.ts';
 
@@ -36,20 +36,17 @@ export function readReply(body: ExactJson): GenerateReply {
     const field = candidate[key];
     if (isExactObject(field) && Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
   }
-  // Filled in place: most answers are short, and copies would cost more than parsing them.
-  const reply: Mutable<GenerateReply> = { calls };
-  if (content !== '') reply.content = content;
-  const usage = usageOf(body['usageMetadata']);
-  if (usage !== null) reply.usage = usage;
   const stop = stopOf(candidate, body, calls.length > 0);
-  if (stop !== null) reply.stop = stop;
-  if (!saysNothing(parts)) {
-    reply.layout = { api: GEMINI, model: textIn(body['modelVersion']).slice(0, 128), parts };
-  }
-  return reply;
+  const usage = usageOf(body['usageMetadata']);
+  const layout: ReplyLayout = { api: GEMINI, model: textIn(body['modelVersion']).slice(0, 128), parts };
+  return {
+    ...(content === '' ? {} : { content }),
+    calls,
+    ...(usage === null ? {} : { usage }),
+    ...(stop === null ? {} : { stop }),
+    ...(saysNothing(parts) ? {} : { layout }),
+  };
 }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 export const blockReasonOf = (body: ExactObject): string => wordOf(objectIn(body['promptFeedback'])['blockReason']);
 
@@ -91,11 +88,11 @@ function readParts(list: readonly ExactObject[]): Turn {
   for (const part of list) {
     if (isExactObject(part['functionCall'])) {
       const { call, rest } = callOf(part, part['functionCall']);
-      parts.push(rest === null ? { call: calls.length } : { call: calls.length, with: exactText(rest) });
+      parts.push(withRest({ call: calls.length }, rest));
       calls.push(call);
     } else if (typeof part['text'] === 'string' && part['thought'] !== true) {
-      const { text } = part;
-      const next: TextPart = Object.keys(part).length === 1 ? { text: text.length } : signedText(part, text);
+      const { text } = part as ExactObject & { readonly text: string };
+      const next = withRest({ text: text.length }, othersOf(part, 'text'));
       const last = parts.at(-1);
       const joins = isPlainText(next) && last !== undefined && isPlainText(last);
       if (joins) parts[parts.length - 1] = { text: last.text + next.text };
@@ -106,13 +103,6 @@ function readParts(list: readonly ExactObject[]): Turn {
   return { content: texts.join(''), calls, parts };
 }
 
-type TextPart = Extract<LayoutPart, { readonly text: number }>;
-
-function signedText(part: ExactObject, text: string): TextPart {
-  const { text: _text, ...rest } = part;
-  return { text: text.length, with: exactText(rest) };
-}
-
 const isPlainText = (part: LayoutPart): part is { readonly text: number } => 'text' in part && part.with === undefined;
 
 /** The call, and what its part says besides: the id as well, because most turns have none, and go back without. */
@@ -120,19 +110,30 @@ function callOf(
   part: ExactObject,
   functionCall: ExactObject,
 ): { readonly call: ReplyCall; readonly rest: ExactObject | null } {
-  const { functionCall: _call, ...beside } = part;
-  const { name, args, ...own } = functionCall;
-  const id = textIn(own['id']);
+  const beside = othersOf(part, 'functionCall');
+  const own = othersOf(functionCall, 'name', 'args');
+  const { id: given, name, args } = functionCall;
+  const id = textIn(given);
   const call: ReplyCall = {
     ...(id === '' ? {} : { id }),
     name: toolNameOf(textIn(name)),
     ...argumentsOf(args ?? {}),
   };
-  const says = Object.keys(own).length > 0 ? { functionCall: own, ...beside } : beside;
-  return { call, rest: Object.keys(says).length === 0 ? null : says };
+  return { call, rest: own === null ? beside : { functionCall: own, ...beside } };
+}
+
+/** The fields but those of one or two names; null when there are no others, as mostly. */
+function othersOf(fields: ExactObject, one: string, two = one): ExactObject | null {
+  for (const name in fields) {
+    if (name === one || name === two) continue;
+    const { [one]: _one, [two]: _two, ...others } = fields;
+    return others;
+  }
+  return null;
 }
 
 function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
+  if (!holdsRaw(args)) return { arguments: args as Json };
   const value = withoutNeedlessRaw(args);
   return holdsRaw(value) ? { arguments_text: exactText(value) } : { arguments: value as Json };
 }
@@ -155,6 +156,10 @@ function isExactlyHeld(text: string): boolean {
   if (significant === 0) return !Object.is(number, -0);
   return significant <= 15 && Number.isFinite(number) && Math.abs(number) > 1e-300;
 }
+
+type Bare = { readonly text: number } | { readonly call: number };
+const withRest = <P extends Bare>(part: P, rest: ExactObject | null): P & { readonly with?: string } =>
+  rest === null ? part : { ...part, with: exactText(rest) };
 
 /** Texts and then calls, in order and with nothing else, are what every API's turn is. */
 function saysNothing(parts: readonly LayoutPart[]): boolean {
@@ -197,15 +202,14 @@ function stopOf(candidate: ExactObject, body: ExactObject, hasCalls: boolean): S
 /** `promptTokenCount` includes cached tokens, but not those of server-side tools; thinking is counted beside the candidates. */
 function usageOf(metadata: ExactJson | undefined): Usage | null {
   if (!isExactObject(metadata)) return null;
-  const cached = countIn(metadata['cachedContentTokenCount']);
-  const thoughts = countIn(metadata['thoughtsTokenCount']);
-  const usage: Mutable<Usage> = {
+  const cached_tokens = countIn(metadata['cachedContentTokenCount']);
+  const reasoning_tokens = countIn(metadata['thoughtsTokenCount']);
+  return {
     input_tokens: countIn(metadata['promptTokenCount']) + countIn(metadata['toolUsePromptTokenCount']),
-    output_tokens: countIn(metadata['candidatesTokenCount']) + thoughts,
+    output_tokens: countIn(metadata['candidatesTokenCount']) + reasoning_tokens,
+    ...(cached_tokens > 0 ? { cached_tokens } : {}),
+    ...(reasoning_tokens > 0 ? { reasoning_tokens } : {}),
   };
-  if (cached > 0) usage.cached_tokens = cached;
-  if (thoughts > 0) usage.reasoning_tokens = thoughts;
-  return usage;
 }
 
 /** The server answered something else than the API's form; the next attempt may be answered well. */

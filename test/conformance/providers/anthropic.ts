@@ -28,14 +28,14 @@ export const anthropicCheck = (dialect: Dialect = anthropicMessages): RecordingC
 });
 
 /** What must hold of a recorded stream. */
-export function checkStream(text: string, dialect: Dialect): readonly string[] {
+function checkStream(text: string, dialect: Dialect): readonly string[] {
   const final = foldAll(dialect, eventsOf([Buffer.from(text)]));
   if (final === null) throw new ProviderError('provider_retryable', 'the stream has no end marker');
   return [...checkTurn(final, naiveStream(text), dialect), ...checkSlices(text, final, dialect)];
 }
 
 /** What must hold of a recorded body, and of the stream that would have said the same. */
-export function checkBody(text: string, dialect: Dialect): readonly string[] {
+function checkBody(text: string, dialect: Dialect): readonly string[] {
   const final = parseExact(text);
   const faults = checkTurn(final, JSON.parse(text), dialect);
   const stream = streamOf(JSON.parse(text));
