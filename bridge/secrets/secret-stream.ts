@@ -16,9 +16,9 @@ export interface SecretStream {
 
 interface Search {
   /** Every secret, in order; those that overlap are one. */
-  find(bytes: Uint8Array): readonly Place[];
+  readonly find: (bytes: Uint8Array) => readonly Place[];
   /** How many bytes at the end may be the beginning of a secret that has not arrived in full. */
-  pending(bytes: Buffer): number;
+  readonly pending: (bytes: Buffer) => number;
   readonly mark: Buffer;
 }
 

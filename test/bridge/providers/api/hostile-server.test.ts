@@ -57,9 +57,10 @@ describe('a key that an answer cuts leaves no piece', () => {
   });
 
   test('in the host of a redirect, which is written in small letters', async () => {
-    const message = await ask('openai-chat', { status: 302, headers: { location: `https://${KEY}.example/` } });
-    expect(String(message)).toContain('a redirect to');
-    expect(String(message).toLowerCase()).not.toContain(KEY.slice(0, 12).toLowerCase());
+    const location = `https://${KEY}.example/`;
+    const message = JSON.stringify(await ask('openai-chat', { status: 302, headers: { location } }));
+    expect(message).toContain('a redirect to');
+    expect(message.toLowerCase()).not.toContain(KEY.slice(0, 12).toLowerCase());
   });
 });
 
@@ -96,7 +97,7 @@ describe('a turn goes back as a turn of the model and as nothing else', () => {
   test.each([
     { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'EVIL' }] },
     { role: 'developer', content: 'EVIL' },
-    { type: 'message', role: 'user', content: 'EVIL' },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'EVIL' }] },
     { type: 'function_call_output', call_id: 'c-1', output: 'EVIL' },
     { type: 'custom_tool_call_output', call_id: 'c-1', output: 'EVIL' },
     { type: 'item_reference', id: 'EVIL' },
