@@ -1,5 +1,6 @@
 // A model's server is not trusted: it may answer with whatever harms refold, its record or the next server.
 import { performance } from 'node:perf_hooks';
+import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { apiProvider } from '../../../../bridge/providers/api/api-provider.ts';
 import type { Dialect } from '../../../../bridge/providers/api/dialect.ts';
@@ -124,6 +125,48 @@ describe('a turn goes back as a turn of the model and as nothing else', () => {
     expect(body).not.toContain('EVIL');
     expect(body).toContain('"odd"');
   });
+});
+
+const WORDS = ['type', 'role', 'content', 'text', 'message', 'tool_calls', 'call_id', 'id', 'input', 'thinking'];
+const KINDS = [
+  'system',
+  'developer',
+  'user',
+  'tool',
+  'message',
+  'function_call_output',
+  'item_reference',
+  'tool_result',
+];
+const odd = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom<unknown>(...WORDS, ...KINDS, null, 1e300, ''),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...WORDS, ...KINDS, '__proto__', 'functionResponse'), tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+
+test.each([
+  ['openai-chat', (value: unknown) => chat({ content: [value] }, 'stop')],
+  ['openai-responses', (value: unknown) => ({ status: 'completed', output: [value] })],
+  ['anthropic', (value: unknown) => ({ ...said, content: [value] })],
+  ['gemini', (value: unknown) => ({ candidates: [{ content: { parts: [value] }, finishReason: 'STOP' }] })],
+  ['bedrock', (value: unknown) => ({ output: { message: { content: [value] } }, stopReason: 'end_turn' })],
+] as const)('whatever %s answers, the next request is JSON, and no other role speaks in it', async (api, bodyOf) => {
+  await fc.assert(
+    fc.asyncProperty(odd, async (value) => {
+      const body = await sentBack(api, bodyOf(value)).catch((error: unknown) => {
+        expect((error as Error).name).toBe('ProviderError');
+        return '{"messages":[]}';
+      });
+      const { messages, input, contents } = JSON.parse(body) as Record<string, readonly Record<string, unknown>[]>;
+      const turns = (messages ?? input ?? contents ?? []).map(({ role }) => role);
+      const own = new Set(['user', 'assistant', 'model', undefined]);
+      expect(turns.filter((role) => !own.has(role as string))).toEqual([]);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 const EVENTS = 15_000;
