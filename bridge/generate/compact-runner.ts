@@ -165,21 +165,27 @@ interface Conversation {
   readonly instructions: string | null;
 }
 
-/** The conversation as text: each message below a line that says whose it is. */
+/**
+ * The conversation as text: each message below a line that says whose it is. Only these lines begin with a bracket: what a
+ * tool or a model wrote cannot pass for a message of the user, whose word the summary then would be.
+ */
 export function conversationText({ messages, instructions }: Conversation, charsMax: number): string {
-  const cut = (text: string): string => withoutMiddle(text, charsMax);
+  const cut = (text: string): string => withoutMiddle(withoutHeads(text), charsMax);
   const parts = messages.map((message) => {
     if (message.role === 'user') return `[user]\n${cut(message.text)}`;
     if (message.role === 'tool') {
-      return `[${message.is_error ? 'failed result' : 'result'} of ${message.name}]\n${cut(message.text)}`;
+      return `[${message.is_error ? 'failed result' : 'result'} of ${oneLine(message.name)}]\n${cut(message.text)}`;
     }
-    const calls = message.calls.map(({ name, arguments: args }) => `[call of ${name}]\n${cut(args)}`);
+    const calls = message.calls.map(({ name, arguments: args }) => `[call of ${oneLine(name)}]\n${cut(args)}`);
     return [...(message.text === '' ? [] : [`[assistant]\n${cut(message.text)}`]), ...calls].join('\n');
   });
   const given =
     instructions === null ? [] : [`[instructions of the assistant, which stay in force]\n${cut(instructions)}`];
   return ['The conversation to summarise:', ...given, ...parts, '[end]\nWrite the summary now.'].join('\n\n');
 }
+
+const withoutHeads = (text: string): string => text.replaceAll(/(^|[\n\r\u2028\u2029])\[/g, '$1 [');
+const oneLine = (name: string): string => name.replaceAll(/[\n\r\u2028\u2029]/g, ' ');
 
 function withoutMiddle(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;

@@ -32,20 +32,17 @@ export function newDeltaSender(
   /** Without secrets, ready to be posted. */
   let ready: DeltaPart[] = [];
   let readyChars = 0;
-  /** Of the current kind: it may end with the beginning of a secret. */
+  /** Of the text that arrives now. */
   let kind: DeltaPart['kind'] = 'text';
-  let held = '';
+  const stream = redactor.newStream();
   let posting = false;
   let ended = false;
   let cancelTimer: (() => void) | null = null;
 
-  /** Moves into `ready` what cannot be the beginning of a secret; all of it when the text goes on in another kind. */
-  function release(whole: boolean): void {
-    const [shown, rest] = whole ? [redactor.text(held.toWellFormed()), ''] : splitAtSecret(held, redactor);
-    held = rest;
-    if (shown === '') return;
-    ready.push({ kind, text: shown });
-    readyChars += shown.length;
+  function show(text: string): void {
+    if (text === '') return;
+    ready.push({ kind, text });
+    readyChars += text.length;
   }
 
   async function post(): Promise<void> {
@@ -74,7 +71,6 @@ export function newDeltaSender(
   function end(): void {
     ended = true;
     ready = [];
-    held = '';
     cancelTimer?.();
     cancelTimer = null;
   }
@@ -83,11 +79,11 @@ export function newDeltaSender(
     add(delta) {
       if (ended || delta.text === '') return;
       if (delta.kind !== kind) {
-        release(true);
+        // What may be the beginning of a secret is no longer held back when the text goes on in another kind.
+        show(stream.end());
         kind = delta.kind;
       }
-      held += delta.text;
-      release(false);
+      show(stream.take(delta.text));
       if (readyChars < DELTA_CHARS) postLater();
       else {
         cancelTimer?.();
@@ -97,19 +93,6 @@ export function newDeltaSender(
     },
     end,
   };
-}
-
-/** The text without secrets up to where one may begin that has not arrived in full, and the rest. */
-function splitAtSecret(text: string, redactor: Redactor): readonly [shown: string, rest: string] {
-  const last = text.charCodeAt(text.length - 1);
-  // The other half of a surrogate pair comes with the next delta.
-  const whole = last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text;
-  const half = text.slice(whole.length);
-  if (redactor.reach === 0) return [whole.toWellFormed(), half];
-  const bytes = Buffer.from(whole, 'utf8');
-  const end = bytes.length - redactor.pending(bytes);
-  const shown = redactor.window(bytes, 0, end).toString('utf8');
-  return [shown, bytes.subarray(end).toString('utf8') + half];
 }
 
 /** Neighbours of one kind joined, within the bounds of a post: of more, the newest. */

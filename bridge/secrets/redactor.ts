@@ -3,6 +3,7 @@
 // pass over them: at each byte, a table of byte pairs says which patterns can begin there.
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { SECRET_CHARS_MIN } from '../../schemas/limits.ts';
+import { type Place, type SecretStream, lineFeedsIn, newSecretStream } from './secret-stream.ts';
 import { type SecretPattern, patternsOf } from './secret-patterns.ts';
 import { OPEN, escape, isEscapeLead, readEscape } from './spellings.ts';
 
@@ -20,6 +21,8 @@ export interface Redactor {
   has(bytes: Uint8Array): boolean;
   /** How many bytes at the end of the buffer may be the beginning of a secret that has not arrived in full. */
   pending(bytes: Buffer): number;
+  /** Replaces secrets in a text that arrives in pieces: shown together, they are {@link Redactor.text} of the whole. */
+  newStream(): SecretStream;
 }
 
 /** Replaces the secrets that have at least `SECRET_CHARS_MIN` characters; shorter ones occur in ordinary text. */
@@ -37,15 +40,10 @@ const noRedactor: Redactor = {
   window: (bytes, start, end) => bytes.subarray(start, end),
   has: () => false,
   pending: () => 0,
+  newStream: () => newSecretStream({ find: () => [], pending: () => 0, mark: MARK }),
 };
 
 const MARK = Buffer.from(SECRET_MARK, 'utf8');
-
-/** Where a secret is, from `start` up to `end`. */
-interface Place {
-  readonly start: number;
-  readonly end: number;
-}
 
 function redactorOf(patterns: Patterns): Redactor {
   const starts = startTable(patterns);
@@ -58,6 +56,12 @@ function redactorOf(patterns: Patterns): Redactor {
     const places = find(bytes, starts, bytes.length);
     return places.length === 0 ? value : replaced(bytes, places, 0, bytes.length).toString('utf8');
   };
+  const pending = (bytes: Buffer): number => {
+    for (let at = Math.max(0, bytes.length - reach); at < bytes.length; at += 1)
+      if (startingAt(bytes, at, starts, patterns).some((pattern) => pattern.match(bytes, at) === OPEN))
+        return bytes.length - at;
+    return 0;
+  };
   return {
     reach,
     text,
@@ -67,12 +71,8 @@ function redactorOf(patterns: Patterns): Redactor {
       return places.length === 0 ? bytes.subarray(start, end) : replaced(bytes, places, start, end);
     },
     has: (bytes) => find(bytes, starts, bytes.length).length > 0,
-    pending(bytes) {
-      for (let at = Math.max(0, bytes.length - reach); at < bytes.length; at += 1)
-        if (startingAt(bytes, at, starts, patterns).some((pattern) => pattern.match(bytes, at) === OPEN))
-          return bytes.length - at;
-      return 0;
-    },
+    pending,
+    newStream: () => newSecretStream({ find: (bytes) => find(bytes, starts, bytes.length), pending, mark: MARK }),
   };
 }
 
@@ -167,9 +167,6 @@ function replaced(bytes: Buffer, places: readonly Place[], start: number, end: n
   if (at < end) parts.push(bytes.subarray(at, end));
   return Buffer.concat(parts);
 }
-
-/** What follows a secret keeps its line number. */
-const lineFeedsIn = (bytes: Buffer): Buffer => Buffer.from(bytes.filter((byte) => byte === 0x0a));
 
 function redactJson(value: Json, text: (value: string) => string): Json {
   if (typeof value === 'string') return text(value);

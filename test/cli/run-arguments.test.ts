@@ -19,6 +19,11 @@ test('every variable of a key is known as a secret, so that no command inherits 
   expect(names.filter((name) => !isSecretName(name))).toEqual([]);
 });
 
+test.each(['AWS_SECRET_ACCESS_KEY', 'STRIPE_SECRET_KEY', 'AZURE_OPENAI_KEY', 'PGPASSWORD', 'SSH_PASSPHRASE'])(
+  '%s is known as a secret, too',
+  (name) => expect(isSecretName(name)).toBe(true),
+);
+
 describe('the model server', () => {
   test.each([
     ['openai-chat', 'OPENAI_API_KEY', 'openai'],

@@ -86,7 +86,7 @@ function valueOf(text: string): unknown {
   }
 }
 
-/** None when the item is not JSON: a body must stay readable. */
+/** None when the item is not JSON, because a body must stay readable, or a block that only a user sends. */
 function itemBlock(item: string): readonly TurnBlock[] {
   const value = valueOf(item);
   if (!isExactObject(value)) return [];
@@ -95,6 +95,7 @@ function itemBlock(item: string): readonly TurnBlock[] {
     const id = isExactObject(container) ? textIn(container['id']) : '';
     return id === '' ? [] : [{ kind: 'container', id }];
   }
+  if (type === 'tool_result') return [];
   const json = new RawJson(item);
   if (type === 'thinking' || type === 'redacted_thinking') return [{ kind: 'thinking', json }];
   const uses = type.endsWith('_tool_use') ? textIn(value['id']) : '';

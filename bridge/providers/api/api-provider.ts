@@ -4,7 +4,7 @@ import { MODEL_SERVER_NAMES, type ModelServerName } from '../../../src/files/mod
 import { MODEL_UNNAMED } from '../../../schemas/run.ts';
 import type { BridgeClock } from '../../../src/clock.ts';
 import { messageOf } from '../../log.ts';
-import { createRedactor } from '../../secrets/redactor.ts';
+import { type Redactor, createRedactor } from '../../secrets/redactor.ts';
 import {
   type GenerateReply,
   type GenerateRequest,
@@ -68,7 +68,7 @@ export function apiProvider(options: ApiProviderOptions): Provider {
       const dialect = await loadDialect(api);
       const gate = newDeltaGate(keys, onDelta);
       const attempt = async (stream: boolean): Promise<Ended> => {
-        const tried = await tryOnce({ options, dialect, request, model, stream, signal, onDelta: gate.take });
+        const tried = await tryOnce({ options, dialect, keys, request, model, stream, signal, onDelta: gate.take });
         if (tried.sent === null || signal.aborted) return { answer: tried.answer, exchange: null };
         const { wire, exchange } = await settleExchange(tried.sent, keys);
         await options.onExchange?.(wire);
@@ -114,6 +114,7 @@ const modelOf = ({ model, fallbackModel }: ApiProviderOptions, request: Generate
 interface Attempt {
   readonly options: ApiProviderOptions;
   readonly dialect: Dialect;
+  readonly keys: Redactor;
   readonly request: GenerateRequest;
   readonly model: string;
   readonly stream: boolean;
@@ -199,12 +200,13 @@ const asked = (model: string, reply: GenerateReply): GenerateReply =>
 async function readRefusal(
   response: Response,
   { silence, received }: { readonly silence: Silence; readonly received: Uint8Array[] },
-  { dialect, options }: Attempt,
+  { dialect, options, keys }: Attempt,
 ): Promise<AttemptFailed> {
   const { status, headers } = response;
   if (status >= 300 && status < 400 && headers.has('location')) {
     await response.body?.cancel();
-    const target = redirectTarget(headers.get('location'), options.baseUrl);
+    // Before it is read as a URL, which spells a host in small letters: so no key would be found in it.
+    const target = redirectTarget(keys.text(headers.get('location') ?? ''), options.baseUrl);
     const message = `the server answered ${status}, a redirect to ${target}, which is not followed: give the base URL of the server itself`;
     return new AttemptFailed(new ProviderError('provider_terminal', message));
   }

@@ -32,9 +32,9 @@ export function endpoint(baseUrl: string, path: string): string {
 }
 
 /** The host that a redirect names, for people. */
-export function redirectTarget(location: string | null, from: string): string {
+export function redirectTarget(location: string, from: string): string {
   try {
-    return new URL(location ?? '', from).host;
+    return new URL(location, from).host;
   } catch {
     return 'another address';
   }

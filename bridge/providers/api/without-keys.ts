@@ -8,14 +8,22 @@ export const errorWithout = (
   { code, message, retryAfterMs }: ProviderError,
   keys: Redactor,
   exchange: ProviderExchange | null,
-): ProviderError => new ProviderError(code, clip(keys.text(message)), retryAfterMs, exchange);
+): ProviderError => new ProviderError(code, clip(withoutCutKey(keys.text(message), keys)), retryAfterMs, exchange);
 
 /** The layout of a reply goes with it, when the lengths in it no longer fit. */
 export function replyWithout(reply: GenerateReply, keys: Redactor): GenerateReply {
-  const clean = keys.value(reply);
+  const clean = stopWithout(keys.value(reply), keys);
   if (clean.content === reply.content || clean.layout === undefined) return clean;
   const { layout: _, ...rest } = clean;
   return rest;
+}
+
+/** The word of a stop is the only text of a reply that is cut before this. */
+function stopWithout(reply: GenerateReply, keys: Redactor): GenerateReply {
+  const word = reply.stop?.word;
+  if (reply.stop === undefined || word === undefined) return reply;
+  const clean = withoutCutKey(word, keys);
+  return clean === word ? reply : { ...reply, stop: { ...reply.stop, word: clean } };
 }
 
 export interface DeltaGate {
@@ -26,32 +34,26 @@ export interface DeltaGate {
 
 /** Passes deltas on; the end of one that may be the beginning of a key waits for the next. */
 export function newDeltaGate(keys: Redactor, onDelta: (delta: ReplyDelta) => void): DeltaGate {
-  const held = { text: '', thinking: '' };
+  const streams = { thinking: keys.newStream(), text: keys.newStream() };
+  const pass = (kind: ReplyDelta['kind'], text: string): void => {
+    if (text !== '') onDelta({ kind, text });
+  };
   return {
-    take({ kind, text }) {
-      const bytes = Buffer.from(held[kind] + text, 'utf8');
-      const whole = readyBytes(bytes, keys);
-      held[kind] = bytes.toString('utf8', whole);
-      if (whole > 0) onDelta({ kind, text: keys.text(bytes.toString('utf8', 0, whole)) });
-    },
+    take: ({ kind, text }) => pass(kind, streams[kind].take(text)),
     end() {
-      for (const kind of ['thinking', 'text'] as const) {
-        if (held[kind] !== '') onDelta({ kind, text: keys.text(held[kind]) });
-        held[kind] = '';
-      }
+      for (const kind of ['thinking', 'text'] as const) pass(kind, streams[kind].end());
     },
   };
 }
 
 /**
- * How many bytes at the beginning hold whole keys only: what may begin a key waits, and a key whose own end may begin another
- * one waits with it.
+ * Without the beginning of a key at the end, where a reader of answers may have cut one: it knows no keys. A character or
+ * two are no beginning worth a word.
  */
-function readyBytes(bytes: Buffer, keys: Redactor): number {
-  let ready = bytes.length - keys.pending(bytes);
-  if (ready === bytes.length || !keys.has(bytes)) return ready;
-  const text = (start: number, end: number): string => keys.text(bytes.toString('utf8', start, end));
-  const all = text(0, bytes.length);
-  while (ready > 0 && text(0, ready) + text(ready, bytes.length) !== all) ready -= 1;
-  return ready;
+function withoutCutKey(text: string, keys: Redactor): string {
+  const bytes = Buffer.from(text, 'utf8');
+  const pending = keys.pending(bytes);
+  return pending < CUT_KEY_BYTES_MIN ? text : bytes.toString('utf8', 0, bytes.length - pending);
 }
+
+const CUT_KEY_BYTES_MIN = 4;

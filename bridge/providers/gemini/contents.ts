@@ -119,7 +119,7 @@ function modelParts(message: AssistantMessage, model: string): readonly ModelPar
   for (const part of layoutOf(message, model)) {
     const beside = 'item' in part ? {} : withOf(part);
     if ('item' in part) {
-      if (!isOfCandidate(part.item)) parts.push({ part: new RawJson(part.item), named: {} });
+      if (!isOfCandidate(part.item) && !isOfUser(part.item)) parts.push({ part: new RawJson(part.item), named: {} });
     } else if ('text' in part) {
       const text = message.text.slice(offset, offset + part.text);
       offset += part.text;
@@ -160,6 +160,10 @@ function withOf(part: { readonly with?: string }): ExactObject {
 }
 
 const isOfCandidate = (item: string): boolean => CANDIDATE_ITEMS.some((key) => item.startsWith(`{"${key}":`));
+
+/** A server that answered a call itself would speak in the name of a tool. */
+const isOfUser = (item: string): boolean =>
+  item.includes('"functionResponse"') && objectIn(parsed(item))['functionResponse'] !== undefined;
 
 function parsed(text: string): ExactJson {
   try {

@@ -1,5 +1,13 @@
 // Errors of Google's APIs: google.rpc.Status with ErrorInfo, RetryInfo and QuotaFailure as details.
-import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  entryOf,
+  isExactObject,
+  listIn,
+  objectIn,
+  textIn,
+} from '../api/exact-json.ts';
 import { failureOf } from '../api/failure.ts';
 import type { ProviderError } from '../provider.ts';
 
@@ -33,7 +41,7 @@ const STATUS: { readonly [state: string]: number } = {
 
 function numberOf({ code, status }: ExactObject): number | null {
   const number = Number(code);
-  return number >= 400 && number < 600 ? number : (STATUS[textIn(status)] ?? null);
+  return number >= 400 && number < 600 ? number : (entryOf(STATUS, textIn(status)) ?? null);
 }
 
 /** Everything that says what kind of error it is. A limit of a minute is a rate, though its message says "quota". */

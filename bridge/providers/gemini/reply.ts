@@ -7,6 +7,7 @@ import {
   type ExactObject,
   RawJson,
   countIn,
+  entryOf,
   exactText,
   holdsRaw,
   isExactObject,
@@ -195,7 +196,8 @@ function stopOf(candidate: ExactObject, body: ExactObject, hasCalls: boolean): S
   const blocked = blockReasonOf(body);
   const word = wordOf(candidate['finishReason']) || blocked;
   if (word === '') return null;
-  const known = NUMBERED[word] ?? WORDS[word.toUpperCase()] ?? (word === blocked ? 'filtered' : 'other');
+  const known =
+    entryOf(NUMBERED, word) ?? entryOf(WORDS, word.toUpperCase()) ?? (word === blocked ? 'filtered' : 'other');
   return { reason: known === 'end' && hasCalls ? 'calls' : known, word: word.slice(0, 64) };
 }
 

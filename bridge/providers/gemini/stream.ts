@@ -2,10 +2,12 @@
 import {
   type ExactJson,
   type ExactObject,
+  type FilledObject,
   isExactObject,
   listIn,
   objectIn,
   parseExact,
+  setFields,
   textIn,
 } from '../api/exact-json.ts';
 import type { StreamEvent, StreamFold } from '../api/dialect.ts';
@@ -153,15 +155,16 @@ function mergeCandidate(candidate: Fields, next: ExactObject): void {
     const old = candidate[key];
     const isUnset = key === 'finishReason' && wordOf(field) === '';
     if (key === 'content' || isUnset) continue;
-    candidate[key] =
-      isExactObject(old) && isExactObject(field) ? mergeFields(old, field, key === 'citationMetadata') : field;
+    if (isExactObject(old) && isExactObject(field)) mergeFields(old, field, key === 'citationMetadata');
+    else candidate[key] = isExactObject(field) ? { ...field } : field;
   }
 }
 
-function mergeFields(old: ExactObject, added: ExactObject, joins: boolean): ExactObject {
-  const merged: Fields = { ...old };
+/** Fills `old`, which is a copy of the first that came. */
+function mergeFields(old: FilledObject, added: ExactObject, joins: boolean): void {
   for (const [key, field] of Object.entries(added)) {
-    merged[key] = joins && Array.isArray(field) ? [...listIn(old[key]), ...listIn(field)] : field;
+    const before = old[key];
+    if (!joins || !Array.isArray(field) || !Array.isArray(before)) setFields(old, { [key]: field });
+    else for (const entry of listIn(field)) (before as ExactJson[]).push(entry);
   }
-  return merged;
 }

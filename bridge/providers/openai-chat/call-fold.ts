@@ -1,5 +1,13 @@
 // The calls of a streamed message. A delta continues the call with its index or its id, or the last one when it has neither.
-import { type ExactJson, type ExactObject, isExactObject, objectIn, textIn } from '../api/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  type FilledObject,
+  isExactObject,
+  objectIn,
+  setFields,
+  textIn,
+} from '../api/exact-json.ts';
 import { furtherFields, isBlank } from './blank.ts';
 import { BODY_FIELDS, CALL_FIELDS } from './call-fields.ts';
 
@@ -18,8 +26,9 @@ interface OpenCall {
   value: ExactJson | undefined;
   /** Where its name and arguments are. */
   body: 'function' | 'custom';
-  fields: ExactObject;
-  bodyFields: ExactObject;
+  /** Null while there are none, as in most calls. */
+  fields: FilledObject | null;
+  bodyFields: FilledObject | null;
 }
 
 interface Named {
@@ -86,9 +95,9 @@ function addFields(open: OpenCall, call: ExactObject, body: ExactObject): void {
   if (typeof given === 'string') open.pieces.push(given);
   else if (given !== undefined && given !== null) open.value = given;
   const further = furtherFields(call, CALL_FIELDS);
-  if (further !== null) open.fields = { ...open.fields, ...further };
+  if (further !== null) setFields((open.fields ??= {}), further);
   const inBody = furtherFields(body, BODY_FIELDS);
-  if (inBody !== null) open.bodyFields = { ...open.bodyFields, ...inBody };
+  if (inBody !== null) setFields((open.bodyFields ??= {}), inBody);
 }
 
 const newCall = (body: OpenCall['body']): OpenCall => ({
@@ -98,15 +107,13 @@ const newCall = (body: OpenCall['body']): OpenCall => ({
   pieces: [],
   value: undefined,
   body,
-  fields: NONE,
-  bodyFields: NONE,
+  fields: null,
+  bodyFields: null,
 });
-
-const NONE: ExactObject = {};
 
 function closedCall({ id, type, name, pieces, value, body, fields, bodyFields }: OpenCall): ExactObject {
   const text = pieces.length === 1 ? (pieces[0] as string) : pieces.join('');
   const written = text.trim() === '' ? (value ?? text) : text;
   const content = body === 'custom' ? { name, input: written } : { name, arguments: written };
-  return { id, type, ...fields, [body]: bodyFields === NONE ? content : { ...bodyFields, ...content } };
+  return { id, type, ...fields, [body]: bodyFields === null ? content : { ...bodyFields, ...content } };
 }

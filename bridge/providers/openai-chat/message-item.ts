@@ -1,5 +1,5 @@
 // The further fields of a message (reasoning, annotations, unknown ones), which go back to the model that wrote them.
-import { type ExactObject, exactText, objectIn, textIn } from '../api/exact-json.ts';
+import { type ExactObject, exactText, isExactObject, objectIn, parseExact, textIn } from '../api/exact-json.ts';
 import { isBlank } from './blank.ts';
 
 const START = '{"message":';
@@ -16,6 +16,17 @@ export function messageItem(message: ExactObject, refuses: boolean): string | nu
   return kept.length === 0 ? null : `${START}${exactText(Object.fromEntries(kept))}}`;
 }
 
-/** The JSON text of the fields in such an item, without their braces; null when the item is a part of the content. */
-export const fieldsOfItem = (item: string): string | null =>
-  item.startsWith(`${START}{`) ? item.slice(START.length + 1, -2) : null;
+/**
+ * The JSON text of the fields in such an item, without their braces; null when the item is a part of the content. A server
+ * may send a part that looks like such an item: with the fields that refold writes itself, it would make a message of the
+ * system or a result out of the turn.
+ */
+export function fieldsOfItem(item: string): string | null {
+  if (!item.startsWith(`${START}{`)) return null;
+  const { message, ...others } = objectIn(parseExact(item));
+  if (!isExactObject(message) || Object.keys(others).length > 0) return null;
+  const names = Object.keys(message);
+  return names.length > 0 && !names.some((name) => OWN.has(name)) ? exactText(message).slice(1, -1) : null;
+}
+
+const OWN: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call', 'tool_call_id']);

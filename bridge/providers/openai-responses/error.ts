@@ -1,6 +1,14 @@
 // Errors of the Responses API: the body of an error status, an `error` event, or the `error` of a failed response.
 import type { ProviderError } from '../provider.ts';
-import { type ExactJson, type ExactObject, exactText, isExactObject, objectIn, textIn } from '../api/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  entryOf,
+  exactText,
+  isExactObject,
+  objectIn,
+  textIn,
+} from '../api/exact-json.ts';
 import { failureOf } from '../api/failure.ts';
 
 export function responsesError(body: ExactJson, status: number | null): ProviderError {
@@ -46,7 +54,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
 
 // Inside a 200 the code alone says what a status would: the request itself is wrong when it names the prompt or an image.
 const statusOfCode = (code: string): number | null =>
-  STATUS_OF_CODE[code] ?? (/^(?:invalid|unsupported|empty|image|failed_to_download)_/.test(code) ? 400 : null);
+  entryOf(STATUS_OF_CODE, code) ?? (/^(?:invalid|unsupported|empty|image|failed_to_download)_/.test(code) ? 400 : null);
 
 /** "Please try again in 1.5s" (also `20ms`, `6m0s`), where a stream has no header for it. */
 function waitIn(message: string): number | null {

@@ -12,6 +12,7 @@ import {
   type ExactJson,
   type ExactObject,
   countIn,
+  entryOf,
   exactText,
   isExactObject,
   listIn,
@@ -171,7 +172,7 @@ const INCOMPLETE: Readonly<Record<string, Stop['reason']>> = {
 function stopOf(response: ExactObject, status: string, { calls, refuses }: Turn): Stop {
   if (status === 'incomplete') {
     const reason = textIn(objectIn(response['incomplete_details'])['reason']) || status;
-    return { reason: INCOMPLETE[reason] ?? 'other', word: reason.slice(0, 64).toWellFormed() };
+    return { reason: entryOf(INCOMPLETE, reason) ?? 'other', word: reason.slice(0, 64).toWellFormed() };
   }
   const word = status.slice(0, 64).toWellFormed();
   if (calls.length > 0) return { reason: 'calls', word };

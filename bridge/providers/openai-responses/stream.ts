@@ -4,6 +4,7 @@ import type { StreamEvent, StreamFold } from '../api/dialect.ts';
 import {
   type ExactJson,
   type ExactObject,
+  entryOf,
   isExactObject,
   listIn,
   objectIn,
@@ -25,7 +26,7 @@ export function newResponseFold(): StreamFold {
       const event = eventOf(data);
       const type = textIn(event['type']) || (name ?? '');
       if (type === 'error' || (event['type'] === undefined && hasError(event))) throw responsesError(event, null);
-      const end = ENDS[type];
+      const end = entryOf(ENDS, type);
       if (end !== undefined) ended = endedResponse({ ...started, ...objectIn(event['response']) }, end);
       else if (STARTS.has(type)) started = objectIn(event['response']);
       else return addToItems(items, type, event);
@@ -109,7 +110,7 @@ const NONE: readonly ReplyDelta[] = [];
 function addToItems(items: OutputItems, type: string, event: ExactObject): readonly ReplyDelta[] {
   if (type === 'response.output_item.added') items.open(event);
   else if (type === 'response.output_item.done') items.close(event);
-  const piece = PIECES[type];
+  const piece = entryOf(PIECES, type);
   if (piece === undefined) return NONE;
   const value = event[piece.field];
   if (piece.how === 'part') {

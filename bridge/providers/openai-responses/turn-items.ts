@@ -91,10 +91,28 @@ const WAITING: ReadonlySet<string> = new Set([
   'tool_search_call',
 ]);
 
-/** None for an item that must not be sent: a message that says nothing, or a call that waits for its answer. */
+/**
+ * Kinds that only a client sends, or that are calls when a model makes them. A server that sent them would speak to the next
+ * one in the name of the user, or of a tool.
+ */
+const OF_CLIENTS: ReadonlySet<string> = new Set([
+  'item_reference',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'mcp_approval_response',
+]);
+
+/**
+ * None for an item that must not be sent: one that is no model's, a message that says nothing, or a call that waits for its
+ * answer.
+ */
 function itemEntries(item: string, answered: ReadonlySet<string>): readonly Entry[] {
   const fields = objectIn(parseExact(item));
   const type = textIn(fields['type']);
+  const { role } = fields;
+  if (OF_CLIENTS.has(type) || (role !== undefined && role !== 'assistant')) return [];
   const value = new RawJson(item);
   if (type === 'reasoning') return [bringsReasoning(fields) ? { kind: type, value } : { kind: 'lost' }];
   if (type === 'message' && listIn(fields['content']).length === 0) return [];

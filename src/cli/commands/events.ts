@@ -9,6 +9,7 @@ import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readSession } from '../stream-file.ts';
+import { visible } from '../preview/visible.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 export interface EventsCommand {
@@ -76,7 +77,12 @@ function printEvent({ position, event }: StreamEvent, output: Output): void {
 
 function printDelta(frame: DeltaFrame, output: Output): void {
   output.object({ delta: frame });
-  const turn = `      ~  ${frame.run_id} turn ${frame.turn}`;
-  if (frame.retract === true) output.line(pc.dim(`${turn} begins again: its attempt failed`));
-  for (const { kind, text } of frame.parts) output.line(pc.dim(`${turn} ${kind}: ${text}`));
+  for (const line of deltaLines(frame)) output.line(pc.dim(line));
+}
+
+/** One line for each part: a line end in what a model writes would begin one that looks like an event. */
+export function deltaLines({ run_id, turn, parts, retract }: DeltaFrame): readonly string[] {
+  const head = `      ~  ${run_id} turn ${turn}`;
+  const again = retract === true ? [`${head} begins again: its attempt failed`] : [];
+  return [...again, ...parts.map(({ kind, text }) => `${head} ${kind}: ${visible(text)}`)];
 }
