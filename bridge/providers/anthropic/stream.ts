@@ -2,6 +2,7 @@
 import {
   type ExactJson,
   type ExactObject,
+  addFields,
   isExactObject,
   listIn,
   objectIn,
@@ -27,8 +28,8 @@ interface Block {
 
 interface Message {
   /** The fields of `message_start` and, over them, those of each `message_delta`; null before it has begun. */
-  fields: ExactObject | null;
-  usage: ExactObject | null;
+  fields: Record<string, ExactJson> | null;
+  usage: Record<string, ExactJson> | null;
   readonly blocks: Map<number, Block>;
   closed: boolean;
 }
@@ -109,8 +110,8 @@ function startMessage(message: Message, start: ExactJson | undefined): void {
   // Some gateways send the beginning twice. Another message means that a gateway has tried again: what it read before is lost.
   const again = message.fields !== null && message.blocks.size === 0 && message.fields['id'] === start['id'];
   if (message.fields !== null && !again) throw broken('/message', 'a second message begins');
-  message.fields = start;
-  message.usage = isExactObject(start['usage']) ? start['usage'] : null;
+  message.fields = { ...start };
+  message.usage = isExactObject(start['usage']) ? { ...start['usage'] } : null;
 }
 
 function startBlock(message: Message, event: ExactObject): readonly ReplyDelta[] {
@@ -175,10 +176,12 @@ function append<V>(into: Map<string, V[]>, key: string, value: V): void {
 function addMessageDelta(message: Message, event: ExactObject): void {
   if (message.fields === null) throw broken('/type', 'a delta comes before its message');
   const { type: _type, delta, usage, ...others } = event;
-  message.fields = { ...message.fields, ...others, ...objectIn(delta) };
+  addFields(message.fields, others);
+  addFields(message.fields, objectIn(delta));
   if (!isExactObject(usage)) return;
   const counted = Object.entries(usage).filter(([, count]) => count !== null);
-  message.usage = { ...message.usage, ...Object.fromEntries(counted) };
+  message.usage ??= {};
+  addFields(message.usage, Object.fromEntries(counted));
 }
 
 function finalOf({ usage, blocks }: Message, fields: ExactObject): ExactObject {

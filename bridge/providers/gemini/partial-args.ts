@@ -1,6 +1,6 @@
 // Arguments that arrive in pieces (Vertex AI, `streamFunctionCallArguments`): each piece names its place with a JSON path
 // (RFC 9535) of names and indexes, and continues a text or sets a value.
-import { type ExactJson, type ExactObject, isExactObject, listIn, textIn } from '../api/exact-json.ts';
+import { type ExactJson, type ExactObject, addFields, isExactObject, listIn, textIn } from '../api/exact-json.ts';
 import { ProviderError } from '../provider.ts';
 
 type Tree = { [key: string]: ExactJson } | ExactJson[];
@@ -14,8 +14,8 @@ export interface OpenCall {
 
 /** `first`: the part that names the call and says `willContinue`. */
 export function openCall(first: ExactObject): OpenCall {
-  let own: ExactObject = {};
-  let beside: ExactObject = {};
+  const own: Record<string, ExactJson> = {};
+  const beside: Record<string, ExactJson> = {};
   const args: { [key: string]: ExactJson } = {};
   /** The path of the text that the next piece continues. */
   let open: string | null = null;
@@ -23,8 +23,8 @@ export function openCall(first: ExactObject): OpenCall {
   function add(part: ExactObject): boolean {
     const { functionCall, ...rest } = part;
     const { willContinue, partialArgs, ...fields } = isExactObject(functionCall) ? functionCall : {};
-    own = { ...own, ...fields };
-    beside = { ...beside, ...rest };
+    addFields(own, fields);
+    addFields(beside, rest);
     for (const piece of listIn(partialArgs)) put(piece);
     return willContinue === true;
   }

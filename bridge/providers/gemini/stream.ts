@@ -2,6 +2,7 @@
 import {
   type ExactJson,
   type ExactObject,
+  addFields,
   isExactObject,
   listIn,
   objectIn,
@@ -88,7 +89,7 @@ function newResponseFold() {
     if (chunk['error'] !== undefined) throw errorOf(chunk, null);
     // Counts are cumulative; a later chunk may leave out what an earlier one said.
     if (isExactObject(chunk['usageMetadata'])) {
-      Object.assign(usage, chunk['usageMetadata']);
+      addFields(usage, chunk['usageMetadata']);
       hasUsage = true;
     }
     for (const key of KEPT) if (chunk[key] !== undefined) whole[key] = chunk[key];
@@ -172,15 +173,17 @@ function mergeCandidate(candidate: Fields, next: ExactObject): void {
     const old = candidate[key];
     const isUnset = key === 'finishReason' && wordOf(field) === '';
     if (key === 'content' || isUnset) continue;
-    candidate[key] =
-      isExactObject(old) && isExactObject(field) ? mergeFields(old, field, key === 'citationMetadata') : field;
+    if (!isExactObject(field)) candidate[key] = field;
+    else mergeFields((candidate[key] = isExactObject(old) ? old : {}), field, key === 'citationMetadata');
   }
 }
 
-function mergeFields(old: ExactObject, added: ExactObject, joins: boolean): ExactObject {
-  const merged: Fields = { ...old };
+/** Into an object that only the fold has: a copy with each chunk would cost more than reading the stream. */
+function mergeFields(into: Fields, added: ExactObject, joins: boolean): void {
   for (const [key, field] of Object.entries(added)) {
-    merged[key] = joins && Array.isArray(field) ? [...listIn(old[key]), ...listIn(field)] : field;
+    const old = into[key];
+    if (!joins || !Array.isArray(field)) addFields(into, { [key]: field });
+    else if (Array.isArray(old)) for (const entry of listIn(field)) (old as ExactJson[]).push(entry);
+    else addFields(into, { [key]: [...listIn(field)] });
   }
-  return merged;
 }

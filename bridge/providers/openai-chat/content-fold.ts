@@ -1,5 +1,13 @@
 // The content of a streamed message: text, or parts.
-import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  addFields,
+  isExactObject,
+  listIn,
+  objectIn,
+  textIn,
+} from '../api/exact-json.ts';
 
 export interface ContentFold {
   /** Returns what the content of a delta lets a person read. */
@@ -11,7 +19,7 @@ export interface ContentFold {
 interface OpenPart {
   readonly type: string;
   readonly texts: string[];
-  readonly fields: ExactObject;
+  readonly fields: Record<string, ExactJson>;
 }
 
 export function newContentFold(): ContentFold {
@@ -27,7 +35,7 @@ export function newContentFold(): ContentFold {
       open = part;
     }
     open.texts.push(text);
-    Object.assign(open.fields, fields);
+    addFields(open.fields, fields);
   }
 
   function addPart(part: ExactJson): { text?: string; thinking?: string } {

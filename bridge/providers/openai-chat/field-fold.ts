@@ -1,5 +1,5 @@
 // The further fields of a streamed message: reasoning, signatures, annotations, unknown ones.
-import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
+import { type ExactJson, type ExactObject, addFields, isExactObject, listIn, textIn } from '../api/exact-json.ts';
 
 export interface FieldFold {
   /** Returns the thinking that the fields of a delta show. */
@@ -16,6 +16,7 @@ export function newFieldFold(): FieldFold {
   const details = newDetailsFold();
   const annotations: ExactJson[] = [];
   const audio = new Map<string, string[]>();
+  let audioFields: Record<string, ExactJson> | null = null;
 
   function addField(name: string, value: ExactJson): void {
     if (value === null || value === '' || name === 'token_id') return;
@@ -29,7 +30,8 @@ export function newFieldFold(): FieldFold {
   // An audio answer comes as one object in pieces; only its texts grow.
   function addAudio(value: ExactObject): void {
     for (const name of ['data', 'transcript']) append(audio, name, textIn(value[name]));
-    others.set('audio', { ...objectIn(others.get('audio')), ...value });
+    audioFields ??= {};
+    addFields(audioFields, value);
   }
 
   return {
@@ -40,7 +42,7 @@ export function newFieldFold(): FieldFold {
     },
     all: () => ({
       ...Object.fromEntries(others),
-      ...(audio.size === 0 ? {} : { audio: { ...objectIn(others.get('audio')), ...joined(audio) } }),
+      ...(audioFields === null ? {} : { audio: { ...audioFields, ...joined(audio) } }),
       ...(annotations.length === 0 ? {} : { annotations }),
       ...joined(texts),
       ...details.all(),
