@@ -2,11 +2,12 @@
 import {
   type ExactJson,
   type ExactObject,
-  addFields,
+  type FilledObject,
   isExactObject,
   listIn,
   objectIn,
   parseExact,
+  setFields,
   textIn,
 } from '../api/exact-json.ts';
 import type { StreamEvent, StreamFold } from '../api/dialect.ts';
@@ -28,8 +29,8 @@ interface Block {
 
 interface Message {
   /** The fields of `message_start` and, over them, those of each `message_delta`; null before it has begun. */
-  fields: Record<string, ExactJson> | null;
-  usage: Record<string, ExactJson> | null;
+  fields: FilledObject | null;
+  usage: FilledObject | null;
   readonly blocks: Map<number, Block>;
   closed: boolean;
 }
@@ -176,12 +177,11 @@ function append<V>(into: Map<string, V[]>, key: string, value: V): void {
 function addMessageDelta(message: Message, event: ExactObject): void {
   if (message.fields === null) throw broken('/type', 'a delta comes before its message');
   const { type: _type, delta, usage, ...others } = event;
-  addFields(message.fields, others);
-  addFields(message.fields, objectIn(delta));
+  setFields(message.fields, others);
+  setFields(message.fields, objectIn(delta));
   if (!isExactObject(usage)) return;
   const counted = Object.entries(usage).filter(([, count]) => count !== null);
-  message.usage ??= {};
-  addFields(message.usage, Object.fromEntries(counted));
+  setFields((message.usage ??= {}), Object.fromEntries(counted));
 }
 
 function finalOf({ usage, blocks }: Message, fields: ExactObject): ExactObject {

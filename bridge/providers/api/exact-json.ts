@@ -85,16 +85,19 @@ function leafOf(token: string): ExactJson {
   return typeof value !== 'number' || JSON.stringify(value) === token ? value : new RawJson(token);
 }
 
+/** An object that events fill in place. Copied with each event, it would cost the square of a stream's length. */
+export type FilledObject = Record<string, ExactJson>;
+
+/** Sets the fields of `from` in `into`. */
+export function setFields(into: FilledObject, from: ExactObject): void {
+  for (const key of Object.keys(from)) setOwn(into, key, from[key] ?? null);
+}
+
 /** A `__proto__` of the text becomes a field, as in JSON.parse. */
-function setOwn(fields: Record<string, ExactJson>, key: string, value: ExactJson): void {
+function setOwn(fields: FilledObject, key: string, value: ExactJson): void {
   if (key === '__proto__') {
     Object.defineProperty(fields, key, { value, enumerable: true, configurable: true, writable: true });
   } else fields[key] = value;
-}
-
-/** Sets fields in an object, as a spread into a new one would; a copy with each event of a stream would cost too much. */
-export function addFields(into: Record<string, ExactJson>, fields: ExactObject): void {
-  for (const key of Object.keys(fields)) setOwn(into, key, fields[key] as ExactJson);
 }
 
 /** The JSON text of a value. Lone surrogates are escaped, so the text is always well-formed; undefined fields are left out. */
@@ -126,6 +129,10 @@ export const isExactObject = (value: unknown): value is ExactObject =>
 export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 export const listIn = (value: unknown): readonly ExactJson[] => (Array.isArray(value) ? (value as ExactJson[]) : []);
 export const objectIn = (value: unknown): ExactObject => (isExactObject(value) ? value : {});
+
+/** What a table says of a word that a server chose, which may be the name of a method of objects. */
+export const entryOf = <V>(table: Readonly<Record<string, V>>, word: string): V | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined;
 
 /** A count of tokens; anything else that a server writes there counts as none. */
 export const countIn = (value: unknown): number =>

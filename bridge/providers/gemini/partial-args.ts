@@ -1,6 +1,14 @@
 // Arguments that arrive in pieces (Vertex AI, `streamFunctionCallArguments`): each piece names its place with a JSON path
 // (RFC 9535) of names and indexes, and continues a text or sets a value.
-import { type ExactJson, type ExactObject, addFields, isExactObject, listIn, textIn } from '../api/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  type FilledObject,
+  isExactObject,
+  listIn,
+  setFields,
+  textIn,
+} from '../api/exact-json.ts';
 import { ProviderError } from '../provider.ts';
 
 type Tree = { [key: string]: ExactJson } | ExactJson[];
@@ -14,8 +22,8 @@ export interface OpenCall {
 
 /** `first`: the part that names the call and says `willContinue`. */
 export function openCall(first: ExactObject): OpenCall {
-  const own: Record<string, ExactJson> = {};
-  const beside: Record<string, ExactJson> = {};
+  const own: FilledObject = {};
+  const beside: FilledObject = {};
   const args: { [key: string]: ExactJson } = {};
   /** The path of the text that the next piece continues. */
   let open: string | null = null;
@@ -23,8 +31,8 @@ export function openCall(first: ExactObject): OpenCall {
   function add(part: ExactObject): boolean {
     const { functionCall, ...rest } = part;
     const { willContinue, partialArgs, ...fields } = isExactObject(functionCall) ? functionCall : {};
-    addFields(own, fields);
-    addFields(beside, rest);
+    setFields(own, fields);
+    setFields(beside, rest);
     for (const piece of listIn(partialArgs)) put(piece);
     return willContinue === true;
   }

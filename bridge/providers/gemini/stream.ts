@@ -2,11 +2,12 @@
 import {
   type ExactJson,
   type ExactObject,
-  addFields,
+  type FilledObject,
   isExactObject,
   listIn,
   objectIn,
   parseExact,
+  setFields,
   textIn,
 } from '../api/exact-json.ts';
 import type { StreamEvent, StreamFold } from '../api/dialect.ts';
@@ -89,7 +90,7 @@ function newResponseFold() {
     if (chunk['error'] !== undefined) throw errorOf(chunk, null);
     // Counts are cumulative; a later chunk may leave out what an earlier one said.
     if (isExactObject(chunk['usageMetadata'])) {
-      addFields(usage, chunk['usageMetadata']);
+      Object.assign(usage, chunk['usageMetadata']);
       hasUsage = true;
     }
     for (const key of KEPT) if (chunk[key] !== undefined) whole[key] = chunk[key];
@@ -173,17 +174,16 @@ function mergeCandidate(candidate: Fields, next: ExactObject): void {
     const old = candidate[key];
     const isUnset = key === 'finishReason' && wordOf(field) === '';
     if (key === 'content' || isUnset) continue;
-    if (!isExactObject(field)) candidate[key] = field;
-    else mergeFields((candidate[key] = isExactObject(old) ? old : {}), field, key === 'citationMetadata');
+    if (isExactObject(old) && isExactObject(field)) mergeFields(old, field, key === 'citationMetadata');
+    else candidate[key] = isExactObject(field) ? { ...field } : field;
   }
 }
 
-/** Into an object that only the fold has: a copy with each chunk would cost more than reading the stream. */
-function mergeFields(into: Fields, added: ExactObject, joins: boolean): void {
+/** Fills `old`, which is a copy of the first that came. */
+function mergeFields(old: FilledObject, added: ExactObject, joins: boolean): void {
   for (const [key, field] of Object.entries(added)) {
-    const old = into[key];
-    if (!joins || !Array.isArray(field)) addFields(into, { [key]: field });
-    else if (Array.isArray(old)) for (const entry of listIn(field)) (old as ExactJson[]).push(entry);
-    else addFields(into, { [key]: [...listIn(field)] });
+    const before = old[key];
+    if (!joins || !Array.isArray(field) || !Array.isArray(before)) setFields(old, { [key]: field });
+    else for (const entry of listIn(field)) (before as ExactJson[]).push(entry);
   }
 }

@@ -1,5 +1,13 @@
 // The calls of a streamed message. A delta continues the call with its index or its id, or the last one when it has neither.
-import { type ExactJson, type ExactObject, addFields, isExactObject, objectIn, textIn } from '../api/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  type FilledObject,
+  isExactObject,
+  objectIn,
+  setFields,
+  textIn,
+} from '../api/exact-json.ts';
 import { furtherFields, isBlank } from './blank.ts';
 import { BODY_FIELDS, CALL_FIELDS } from './call-fields.ts';
 
@@ -18,9 +26,9 @@ interface OpenCall {
   value: ExactJson | undefined;
   /** Where its name and arguments are. */
   body: 'function' | 'custom';
-  /** Filled in place: a copy with each delta would cost more than reading the stream. */
-  readonly fields: Record<string, ExactJson>;
-  readonly bodyFields: Record<string, ExactJson>;
+  /** Null while there are none, as in most calls. */
+  fields: FilledObject | null;
+  bodyFields: FilledObject | null;
 }
 
 interface Named {
@@ -75,21 +83,21 @@ export function newCallFold(): CallFold {
         byId?.set(id, open);
       }
       if (open.name === '') open.name = name;
-      addDelta(open, call, body);
+      addFields(open, call, body);
     },
     all: () => calls.map(closedCall),
   };
 }
 
-function addDelta(open: OpenCall, call: ExactObject, body: ExactObject): void {
+function addFields(open: OpenCall, call: ExactObject, body: ExactObject): void {
   if (textIn(call['type']) !== '') open.type = textIn(call['type']);
   const given = body['arguments'] ?? body['input'];
   if (typeof given === 'string') open.pieces.push(given);
   else if (given !== undefined && given !== null) open.value = given;
   const further = furtherFields(call, CALL_FIELDS);
-  if (further !== null) addFields(open.fields, further);
+  if (further !== null) setFields((open.fields ??= {}), further);
   const inBody = furtherFields(body, BODY_FIELDS);
-  if (inBody !== null) addFields(open.bodyFields, inBody);
+  if (inBody !== null) setFields((open.bodyFields ??= {}), inBody);
 }
 
 const newCall = (body: OpenCall['body']): OpenCall => ({
@@ -99,13 +107,13 @@ const newCall = (body: OpenCall['body']): OpenCall => ({
   pieces: [],
   value: undefined,
   body,
-  fields: {},
-  bodyFields: {},
+  fields: null,
+  bodyFields: null,
 });
 
 function closedCall({ id, type, name, pieces, value, body, fields, bodyFields }: OpenCall): ExactObject {
   const text = pieces.length === 1 ? (pieces[0] as string) : pieces.join('');
   const written = text.trim() === '' ? (value ?? text) : text;
   const content = body === 'custom' ? { name, input: written } : { name, arguments: written };
-  return { id, type, ...fields, [body]: { ...bodyFields, ...content } };
+  return { id, type, ...fields, [body]: bodyFields === null ? content : { ...bodyFields, ...content } };
 }

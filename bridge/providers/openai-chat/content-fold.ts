@@ -1,13 +1,5 @@
 // The content of a streamed message: text, or parts.
-import {
-  type ExactJson,
-  type ExactObject,
-  addFields,
-  isExactObject,
-  listIn,
-  objectIn,
-  textIn,
-} from '../api/exact-json.ts';
+import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
 
 export interface ContentFold {
   /** Returns what the content of a delta lets a person read. */
@@ -19,7 +11,7 @@ export interface ContentFold {
 interface OpenPart {
   readonly type: string;
   readonly texts: string[];
-  readonly fields: Record<string, ExactJson>;
+  readonly fields: ExactObject;
 }
 
 export function newContentFold(): ContentFold {
@@ -35,7 +27,7 @@ export function newContentFold(): ContentFold {
       open = part;
     }
     open.texts.push(text);
-    addFields(open.fields, fields);
+    Object.assign(open.fields, fields);
   }
 
   function addPart(part: ExactJson): { text?: string; thinking?: string } {

@@ -1,5 +1,13 @@
 // The further fields of a streamed message: reasoning, signatures, annotations, unknown ones.
-import { type ExactJson, type ExactObject, addFields, isExactObject, listIn, textIn } from '../api/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  type FilledObject,
+  isExactObject,
+  listIn,
+  setFields,
+  textIn,
+} from '../api/exact-json.ts';
 
 export interface FieldFold {
   /** Returns the thinking that the fields of a delta show. */
@@ -16,7 +24,7 @@ export function newFieldFold(): FieldFold {
   const details = newDetailsFold();
   const annotations: ExactJson[] = [];
   const audio = new Map<string, string[]>();
-  let audioFields: Record<string, ExactJson> | null = null;
+  let audioFields: FilledObject | null = null;
 
   function addField(name: string, value: ExactJson): void {
     if (value === null || value === '' || name === 'token_id') return;
@@ -30,8 +38,7 @@ export function newFieldFold(): FieldFold {
   // An audio answer comes as one object in pieces; only its texts grow.
   function addAudio(value: ExactObject): void {
     for (const name of ['data', 'transcript']) append(audio, name, textIn(value[name]));
-    audioFields ??= {};
-    addFields(audioFields, value);
+    setFields((audioFields ??= {}), value);
   }
 
   return {
