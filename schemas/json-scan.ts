@@ -44,12 +44,12 @@ export function countKeys(text: string, marksMax: number): number | null {
 /** The commas and opening brackets of JSON text, as a reader of requests counts them. */
 export const countMarks = (text: string): number => measureJson(text).marks;
 
-/** The commas and opening brackets of JSON text, and how deep it is nested. */
-export function measureJson(text: string): { readonly marks: number; readonly depth: number } {
+/** The commas and opening brackets of JSON text, and how deep it is nested. Stops at the mark above `marksMax`. */
+export function measureJson(text: string, marksMax = Infinity): { readonly marks: number; readonly depth: number } {
   let marks = 0;
   let open = 0;
   let depth = 0;
-  for (let index = 0; index < text.length; index += 1) {
+  for (let index = 0; index < text.length && marks <= marksMax; index += 1) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) index = stringEnd(text, index) - 1;
     else if (code === COMMA) marks += 1;

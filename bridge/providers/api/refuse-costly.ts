@@ -13,10 +13,8 @@ export function refuseCostly(text: string): void {
 /** Why the text is not read; null for any other. Nearly all events are too short to need a look. */
 export function costOf(text: string): string | null {
   if (text.length <= REPLY_DEPTH_MAX) return null;
-  const { marks, depth } = measureJson(text);
-  if (depth > REPLY_DEPTH_MAX) return `that is nested ${depth} levels deep; the maximum is ${REPLY_DEPTH_MAX}`;
-  if (marks > REPLY_VALUES_MAX) {
-    return `with ${marks} commas and brackets in one piece; the maximum is ${REPLY_VALUES_MAX}`;
-  }
+  const { marks, depth } = measureJson(text, REPLY_VALUES_MAX);
+  if (depth > REPLY_DEPTH_MAX) return `that is nested more than ${REPLY_DEPTH_MAX} levels deep`;
+  if (marks > REPLY_VALUES_MAX) return `with more than ${REPLY_VALUES_MAX} commas and brackets in one piece`;
   return null;
 }
