@@ -42,14 +42,24 @@ export function countKeys(text: string, marksMax: number): number | null {
 }
 
 /** The commas and opening brackets of JSON text, as a reader of requests counts them. */
-export function countMarks(text: string): number {
+export const countMarks = (text: string): number => measureJson(text).marks;
+
+/** The commas and opening brackets of JSON text, and how deep it is nested. Stops at the mark above `marksMax`. */
+export function measureJson(text: string, marksMax = Infinity): { readonly marks: number; readonly depth: number } {
   let marks = 0;
-  for (let index = 0; index < text.length; index += 1) {
+  let open = 0;
+  let depth = 0;
+  for (let index = 0; index < text.length && marks <= marksMax; index += 1) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) index = stringEnd(text, index) - 1;
-    else if (code === COMMA || code === OPEN_BRACE || code === OPEN_BRACKET) marks += 1;
+    else if (code === COMMA) marks += 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      marks += 1;
+      open += 1;
+      if (open > depth) depth = open;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) open -= 1;
   }
-  return marks;
+  return { marks, depth };
 }
 
 /**

@@ -473,6 +473,8 @@ export const BLOB_CACHE_BYTES_MAX = 32 * 1_048_576;
 
 /** Largest reply of a model, in bytes on the wire. A larger one fails the generate. */
 export const REPLY_BYTES_MAX = 16 * 1_048_576;
+/** Most commas and brackets in one JSON text of a reply: an event, or the whole body. More fail the generate. */
+export const REPLY_VALUES_MAX = 131_072;
 /** Levels of arrays and objects in a reply of a model. A deeper one fails the attempt. */
 export const REPLY_DEPTH_MAX = 1_000;
 /** Bytes of a model's reply that are decoded before other work of the process runs. */

@@ -13,8 +13,7 @@ export const REJECTIONS = {
   unknown_session: 'There is no such session. List the sessions, or create it.',
   session_exists: 'A session with this id exists already. Choose another id.',
   session_deleted: 'The session was deleted, and its id stays taken. Use another id.',
-  session_busy:
-    'The session has work, so it cannot be deleted. End its run, wait until nothing runs or is to be undone, then delete it.',
+  session_busy: 'The session has work, so it cannot be deleted. When nothing runs or is to be undone, delete it.',
   position_unknown: 'The stream does not reach that position. Read its version.',
   version_conflict: 'The session is not at the expected version. Read it again and decide again.',
   event_id_reused: 'Another event is recorded under this event id. Send this one under a new id.',

@@ -33,33 +33,37 @@ interface LinkOptions {
 }
 
 export function newLink({ clock, random, log, signal }: LinkOptions): Link {
-  // Many requests wait for the same engine: only the first logs that it is away.
-  let away = false;
+  // Many requests wait for the same engine: only the first logs that it is away, and only the last that it is back. One that is
+  // answered meanwhile shows nothing: on a full disk the engine still grants leases.
+  let waiting = 0;
 
   function noteAway(during: string, { code, message }: Rejection): void {
-    if (!away) log({ event: 'reconnecting', during, code, message });
-    away = true;
+    if (waiting === 0) log({ event: 'reconnecting', during, code, message });
+    waiting += 1;
   }
 
   function noteBack(during: string): void {
-    if (away) log({ event: 'reconnected', during });
-    away = false;
+    waiting -= 1;
+    if (waiting === 0) log({ event: 'reconnected', during });
   }
 
   return {
     async ask(during, request, requestSignal = signal) {
       const isAborted = (): boolean => signal.aborted || requestSignal.aborted;
+      let waits = false;
       for (let attempt = 0; !isAborted(); attempt += 1) {
         const answer = await answerOf(request);
         if (isRight(answer) || !isAway(answer.left)) {
-          noteBack(during);
+          if (waits) noteBack(during);
           return answer;
         }
         if (isAborted()) break;
-        noteAway(during, answer.left);
+        if (!waits) noteAway(during, answer.left);
+        waits = true;
         const ms = backoffMs(attempt, random, { baseMs: BACKOFF_MS_BASE, maxMs: BACKOFF_MS_MAX });
         await (requestSignal === signal ? sleep(clock, ms, signal) : sleep(clock, ms, signal, requestSignal));
       }
+      if (waits) waiting -= 1;
       return left(reject('closing', '', 'the bridge no longer waits for an answer'));
     },
   };

@@ -27,7 +27,8 @@ export function generateFailure(error: unknown, redactor: Redactor): Failure {
 const ADVICE: Partial<Readonly<Record<ProviderErrorCode, string>>> = {
   provider_auth: 'Give the bridge a key that this server accepts.',
   provider_quota: 'Add credit or raise the limit at the provider, or use another key.',
-  context_length: 'Set a context mark in the config, so that the conversation is compacted, or start a new session.',
+  context_length:
+    'Give the config a context mark well below what the model takes, so that the conversation is compacted in time, or start a new session.',
   invalid_request: 'Correct the model name or the settings of the run; the same request would be refused again.',
 };
 

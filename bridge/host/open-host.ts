@@ -12,7 +12,7 @@ import type { Quarantined } from './git/quarantine.ts';
 import { createHostSessions } from './host-session.ts';
 import { HOST_TOOLS } from './host-tools.ts';
 import { type HostOutcome, ToolFault, failed } from './outcome.ts';
-import { recoverPatches } from './patch/recover-patches.ts';
+import { recoverPatches, recoveryNotes } from './patch/recover-patches.ts';
 import { createRedactor } from '../secrets/redactor.ts';
 import { openScratch } from './scratch.ts';
 import { findRipgrep } from './search/ripgrep.ts';
@@ -34,6 +34,8 @@ export interface Host {
   readonly workspaceName: string;
   /** Git directories that appeared while the last commands of a killed host ran, and were moved when this one opened. */
   readonly gitQuarantined: readonly Quarantined[];
+  /** What a person should know of the patches that a killed host left half written. */
+  readonly recoveryNotes: readonly string[];
   /** Never rejects: every failure is an outcome with `success: false`. */
   run(toolId: string, args: JsonObject, context: HostCallContext): Promise<HostOutcome>;
   /** Puts files back, all or none. Never throws. It needs no host session, because a person asks for it. */
@@ -68,11 +70,11 @@ export interface HostOptions {
 
 /** Opens a workspace, and finishes or rolls back the patches that an earlier process left half written there. */
 export async function openHost(options: HostOptions): Promise<Host> {
-  const parts = openParts(options);
-  return createHost(parts, await recoverGit(parts.workspace, parts.scratch.records));
+  const [parts, notes] = openParts(options);
+  return createHost(parts, notes, await recoverGit(parts.workspace, parts.scratch.records));
 }
 
-function openParts(options: HostOptions): HostParts {
+function openParts(options: HostOptions): readonly [parts: HostParts, notes: readonly string[]] {
   const { tempDir, protect = [], workspaceName } = options;
   const workspace = openWorkspace(options.workspace, { protect, name: workspaceName });
   try {
@@ -80,14 +82,14 @@ function openParts(options: HostOptions): HostParts {
     const { sandbox: wanted = 'auto', sandboxUid, runsCommands = true } = options;
     const sandbox = openSandbox(workspace, { wanted, sandboxUid, runsCommands });
     const scratch = openScratch(workspace.path, tempDir);
-    recoverPatches(workspace, scratch.patches);
+    const notes = recoveryNotes(recoverPatches(workspace, scratch.patches));
     const place = {
       sandbox: sandbox.level,
       workspace: workspace.path,
       workspace_name: brand<'WorkspaceName'>(workspace.name),
       ...(sandbox.sharesUser ? { commands_share_user: true } : {}),
     };
-    return {
+    const parts: HostParts = {
       workspace,
       sandbox,
       scratch,
@@ -99,19 +101,21 @@ function openParts(options: HostOptions): HostParts {
       ripgrep: findRipgrep(workspace.path, sandbox.identity),
       now: options.now,
     };
+    return [parts, notes];
   } catch (error) {
     workspace.close();
     throw error;
   }
 }
 
-function createHost(parts: HostParts, gitQuarantined: readonly Quarantined[]): Host {
+function createHost(parts: HostParts, notes: readonly string[], gitQuarantined: readonly Quarantined[]): Host {
   let closing: Promise<void> | undefined;
   return {
     sandbox: parts.sandbox.level,
     sandboxNote: parts.sandbox.note,
     commandsShareUser: parts.sandbox.sharesUser,
     gitQuarantined,
+    recoveryNotes: notes,
     place: parts.place,
     workspaceName: parts.workspace.name,
     has: (toolId) => HOST_TOOLS.has(toolId),

@@ -17,7 +17,7 @@ import { openFileLedger } from '../ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';
 import { cassetteHeadOf } from '../../src/files/cassette.ts';
 import { MODEL_SERVERS, type ModelServerName } from '../../src/files/model-servers.ts';
-import { reasonOf, whatFailed } from '../../src/files/file-failure.ts';
+import { codeOf, reasonOf, storageCode, whatFailed } from '../../src/files/file-failure.ts';
 import { secretVariables } from '../../src/files/secret-variables.ts';
 import { runBridge } from '../loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
@@ -67,7 +67,9 @@ async function main(): Promise<void> {
   const client = connect(options.url, token, { refuseListener: refuseStranger(options.url, options.tokenFile) });
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
-  const told = notes.length === 0 ? {} : { notes };
+  for (const note of host.recoveryNotes) complain(note);
+  const all = [...notes, ...host.recoveryNotes];
+  const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   try {
@@ -181,6 +183,8 @@ function print(line: object): void {
   process.stdout.write(`${redactor.text(JSON.stringify({ at_ms: systemClock.now(), ...line }))}\n`);
 }
 
+const isFull = (error: unknown): boolean => storageCode(codeOf(error) ?? '') === 'storage_full';
+
 /** For people; standard output is for programs. */
 function complain(text: string): void {
   process.stderr.write(`bridge: ${redactor.text(text)}\n`);
@@ -192,7 +196,7 @@ try {
   process.exit(0);
 } catch (error) {
   const misuse = error instanceof Misuse;
-  const message = whatFailed(error);
+  const message = `${whatFailed(error)}${isFull(error) ? '. Free some space, then start it again' : ''}`;
   print({ event: 'failed', message, ...(error instanceof SandboxRefused ? { code: 'sandbox_refused' } : {}) });
   complain(misuse ? `${message}\n\n${USAGE.trimEnd()}` : message);
   process.exit(misuse ? 2 : 1);

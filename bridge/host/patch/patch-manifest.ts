@@ -56,29 +56,41 @@ export function removeManifest(path: string): void {
   syncDirectory(join(path, '..'));
 }
 
+export interface AbandonedManifests {
+  readonly found: readonly { readonly path: string; readonly manifest: PatchManifest }[];
+  /** Files that cannot be read now: each may be the manifest of a patch that is half written. They are left alone. */
+  readonly unreadable: readonly string[];
+}
+
 /** Manifests of `workspace` whose process has ended, sorted by name. A file that is not a manifest is left alone. */
-export function abandonedManifests(
-  manifests: string,
-  workspace: string,
-): readonly { readonly path: string; readonly manifest: PatchManifest }[] {
+export function abandonedManifests(manifests: string, workspace: string): AbandonedManifests {
   const found: { path: string; manifest: PatchManifest }[] = [];
+  const unreadable: string[] = [];
   for (const name of readdirSync(manifests).sort()) {
     if (!name.endsWith(SUFFIX)) continue;
     const path = join(manifests, name);
     const manifest = readManifest(path);
-    if (manifest !== null && manifest.workspace === workspace && hasEnded(manifest.owner))
+    if (manifest === 'unreadable') unreadable.push(path);
+    else if (manifest !== null && manifest.workspace === workspace && hasEnded(manifest.owner))
       found.push({ path, manifest });
   }
-  return found;
+  return { found, unreadable };
 }
 
 export const thisProcess = (): ProcessMark => ({ pid: process.pid, started: startOf(process.pid) });
 
 export const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-function readManifest(path: string): PatchManifest | null {
+/** Null for a file that is no manifest; another process may have removed it meanwhile. */
+function readManifest(path: string): PatchManifest | 'unreadable' | null {
+  let text: string;
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : 'unreadable';
+  }
+  try {
+    const value: unknown = JSON.parse(text);
     return isPlainObject(value) && value['version'] === 1 ? (value as unknown as PatchManifest) : null;
   } catch {
     return null;

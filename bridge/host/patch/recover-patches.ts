@@ -18,13 +18,16 @@ export interface Recovery {
   readonly rolledBack: number;
   /** Files that were changed after the crash. They are left unchanged. */
   readonly conflicts: readonly string[];
+  /** Files beside the workspace that may belong to a half written patch, and cannot be read. */
+  readonly unreadable: readonly string[];
 }
 
 export function recoverPatches(workspace: Workspace, manifests: string): Recovery {
   let finished = 0;
   let rolledBack = 0;
   const conflicts: string[] = [];
-  for (const { path, manifest } of abandonedManifests(manifests, workspace.path)) {
+  const { found, unreadable } = abandonedManifests(manifests, workspace.path);
+  for (const { path, manifest } of found) {
     if (manifest.phase === 'publishing') {
       conflicts.push(...finish(workspace, manifest));
       finished += 1;
@@ -34,7 +37,7 @@ export function recoverPatches(workspace: Workspace, manifests: string): Recover
     }
     removeManifest(path);
   }
-  return { finished, rolledBack, conflicts };
+  return { finished, rolledBack, conflicts, unreadable };
 }
 
 /** Every step is idempotent: a previous process may already have done it. */
@@ -67,3 +70,15 @@ function digestNow(workspace: Workspace, names: readonly string[]): string | nul
   const stats = withDirectory(workspace.root, names.slice(0, -1), (directory) => lookUp(directory, name));
   return stats === null ? null : digestOf(readWhole(workspace, pathOf(names)).bytes);
 }
+
+/** What a person should know of it; none when every patch was finished or rolled back. */
+export const recoveryNotes = ({ conflicts, unreadable }: Recovery): readonly string[] => [
+  ...conflicts.map(
+    (path) =>
+      `a patch was being written when an earlier bridge was killed, and ${path} has been changed since: it is left as it is, though the other files of the patch were written. Compare it with the patch`,
+  ),
+  ...unreadable.map(
+    (path) =>
+      `${path} cannot be read: if a killed bridge left a patch half written, it stays so. Make the file readable, and start again`,
+  ),
+];

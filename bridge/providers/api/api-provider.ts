@@ -19,6 +19,7 @@ import { type ExactJson, parseExact } from './exact-json.ts';
 import { withHeaders } from './failure.ts';
 import { keyHeaders } from './key-headers.ts';
 import { type TakeDelta, readAnswer, readErrorText } from './read-body.ts';
+import { costOf } from './refuse-costly.ts';
 import { type Silence, watchSilence } from './silence.ts';
 import { type WireAttempt, type WireExchange, settleExchange } from './wire-exchange.ts';
 import { errorWithout, newDeltaGate, replyWithout } from './without-keys.ts';
@@ -218,8 +219,9 @@ async function readRefusal(
 const refusesToStream = (status: number, error: ProviderError): boolean =>
   (status === 400 || status === 422) && /stream/i.test(error.message);
 
-/** The text itself when it is not JSON. */
+/** The text itself when it is not JSON, or costs too much to read. */
 function parsed(text: string): ExactJson {
+  if (costOf(text) !== null) return text;
   try {
     return parseExact(text);
   } catch {

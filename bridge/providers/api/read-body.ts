@@ -4,6 +4,7 @@ import { ProviderError, type ReplyDelta } from '../provider.ts';
 import type { Dialect, StreamEvent } from './dialect.ts';
 import { type ExactJson, parseExact } from './exact-json.ts';
 import { type Frames, newFrames, newTextReader } from './frames.ts';
+import { refuseCostly } from './refuse-costly.ts';
 import type { Silence } from './silence.ts';
 
 export type TakeDelta = (delta: ReplyDelta) => void;
@@ -42,8 +43,10 @@ async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> 
   const texts = [decode(first)];
   for await (const slice of slices) texts.push(decode(slice));
   texts.push(decode(null));
+  const text = texts.join('');
+  refuseCostly(text);
   try {
-    return parseExact(texts.join(''));
+    return parseExact(text);
   } catch (error) {
     if (error instanceof SyntaxError) throw new ProviderError('provider_retryable', 'the answer is not valid JSON');
     throw error;
@@ -57,6 +60,7 @@ async function readStream(first: Uint8Array, slices: Slices, dialect: Dialect, o
     for (const event of events) {
       // Nothing follows the end marker, though some servers keep the connection open, and some reset it.
       if (fold.isClosed()) return;
+      refuseCostly(event.data);
       for (const delta of fold.add(event)) onDelta(delta);
     }
   };

@@ -97,14 +97,19 @@ export function addRecord(replayer: Replayer, record: StreamRecord, name: string
     return replayer.add(record);
   } catch (error) {
     const { events } = replayer.result();
-    const message = error instanceof InvariantError ? `: ${error.message}` : '';
     throw doesNotFold(name, {
       position: events,
       commit: events,
       what: 'event',
-      message: `the event cannot be folded${message}`,
+      message: `the event cannot be folded${whyNotFolded(error)}`,
     });
   }
+}
+
+/** Why folding threw. An error that is no broken invariant may be a fault of refold itself, and is never hidden. */
+export function whyNotFolded(error: unknown): string {
+  if (error instanceof InvariantError) return `: ${error.message}`;
+  return ` (${String(error)}: if the record was not changed, this is a fault of refold; please report it)`;
 }
 
 export function doesNotFold(name: string, divergence: Divergence | null): CommandFailure {

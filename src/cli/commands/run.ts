@@ -1,6 +1,5 @@
 // `refold run`: runs one prompt until the run ends, with live progress.
 import { randomUUID } from 'node:crypto';
-import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { type SessionId, makeSessionId } from '../../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../../schemas/run.ts';
@@ -19,6 +18,7 @@ import { findEngine } from '../engine-address.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { exitCodeOf, progressLines } from '../progress.ts';
+import { cancelRun } from '../cancel-run.ts';
 import { type KeptChild, keepGoing } from '../keep-going.ts';
 import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
 import { newTerminalAsker, type Asker } from '../people/terminal-asker.ts';
@@ -186,7 +186,8 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
   const attached = await storeAttachments(client, command.files ?? []);
   const before = (await must(client.session(id))).state.runs_started;
   await must(client.submit(id, { events: [{ kind: 'RunRequested', input, ...attached }] }));
-  const cancelOnInterrupt = (): void => void cancel(client, id);
+  // The command still follows the run to its end.
+  const cancelOnInterrupt = (): void => void cancelRun(client, id, (why) => output.warn(`refold: ${why}`));
   process.once('SIGINT', cancelOnInterrupt);
   let events = 0;
   let lastExitCode: number | null = null;
@@ -215,12 +216,4 @@ function askerFor({ allowBecause, unattended, workspace }: RunCommand, client: E
     return newTerminalAsker({ client, by: userName(), readFile: workspaceFile(workspace), print });
   }
   return allowBecause === undefined ? newPrintingAsker(output) : newAllowingAsker(client, allowBecause, output);
-}
-
-/** Ctrl-C cancels the run; the command still follows it to its end. */
-async function cancel(client: EngineClient, id: SessionId): Promise<void> {
-  const view = await client.session(id)();
-  if (isLeft(view) || view.right.state.run === null) return;
-  const { run_id } = view.right.state.run;
-  await client.submit(id, { events: [{ kind: 'RunCancelled', run_id, reason: 'interrupted at the terminal' }] })();
 }

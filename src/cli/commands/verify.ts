@@ -2,7 +2,6 @@
 // record keeps the laws that a log alone can show.
 import pc from 'picocolors';
 import { type SessionId, brand } from '../../../schemas/ids.ts';
-import { InvariantError } from '../../../schemas/rejection.ts';
 import { type StreamRecord, eventsIn, versionAfter } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { newLawCheck } from '../../core/law-check.ts';
@@ -15,7 +14,7 @@ import { openCheckpoint } from '../audit/checkpoint-check.ts';
 import { type ComparedWith, newComparison } from '../audit/comparisons.ts';
 import { reportFindings } from '../audit/journal-findings.ts';
 import { type SnapshotsChecked, newSnapshotCheck } from '../audit/snapshot-check.ts';
-import { type Source, sessionSource, withSources } from '../audit/source.ts';
+import { type Source, sessionSource, whyNotFolded, withSources } from '../audit/source.ts';
 import { BREACH, type Fault, type LawsChecked, type Verdict, report, summarise } from '../audit/verdict.ts';
 
 export interface VerifyCommand {
@@ -210,8 +209,8 @@ function addSafely(replayer: Replayer, record: StreamRecord): Fault | null {
   try {
     return replayer.add(record) ? null : replayer.result().divergence;
   } catch (error) {
-    const why = error instanceof InvariantError ? `: ${error.message}` : '';
-    return { position: endOf(replayer), what: 'event', message: `an event of this commit cannot be folded${why}` };
+    const message = `an event of this commit cannot be folded${whyNotFolded(error)}`;
+    return { position: endOf(replayer), what: 'event', message };
   }
 }
 

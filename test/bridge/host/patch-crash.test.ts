@@ -144,10 +144,31 @@ describe('a crash', () => {
     crash(files, 'published 1');
     writeFileSync(files.at('c.txt'), 'precious');
     const workspace = openWorkspace(files.path);
-    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 1, rolledBack: 0, conflicts: ['c.txt'] });
+    expect(recoverPatches(workspace, manifests(files))).toEqual({
+      finished: 1,
+      rolledBack: 0,
+      conflicts: ['c.txt'],
+      unreadable: [],
+    });
     workspace.close();
     expect(files.read('c.txt')).toBe('precious');
     expect(files.list().filter((name) => name.includes('.tmp'))).toEqual([]);
+    files.remove();
+  });
+
+  test('is told to a person where a file changed after the crash, or what is left cannot be read', async () => {
+    const files = prepare();
+    crash(files, 'published 1');
+    writeFileSync(files.at('c.txt'), 'precious');
+    // A directory cannot be read as a file, by any user.
+    const unreadable = join(manifests(files), 'x.patch.json');
+    mkdirSync(unreadable);
+    const host = await openHost({ workspace: files.path, tempDir: files.tempDir, sandbox: 'none', now: () => 0 });
+    expect(host.recoveryNotes).toEqual([
+      expect.stringMatching(/^a patch was being written .*, and c\.txt has been changed since: it is left as it is/),
+      expect.stringContaining(`${unreadable} cannot be read`),
+    ]);
+    await host.close();
     files.remove();
   });
 
@@ -163,11 +184,21 @@ describe('a crash', () => {
     // proc(5), field 22: the start time.
     const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
     ownedBy(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '');
-    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 0, rolledBack: 0, conflicts: [] });
+    expect(recoverPatches(workspace, manifests(files))).toEqual({
+      finished: 0,
+      rolledBack: 0,
+      conflicts: [],
+      unreadable: [],
+    });
     expect(contents(files)).toEqual(before);
     // A process with the same pid that started at another time is another process.
     ownedBy('0');
-    expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 1, rolledBack: 0, conflicts: [] });
+    expect(recoverPatches(workspace, manifests(files))).toEqual({
+      finished: 1,
+      rolledBack: 0,
+      conflicts: [],
+      unreadable: [],
+    });
     expect(contents(files)).toEqual(AFTER);
     workspace.close();
     files.remove();
@@ -182,7 +213,12 @@ describe('a crash', () => {
     const before = contents(files);
     for (const broken of ['', '{"version":1}', '[]', JSON.stringify({ version: 1, workspace: '/elsewhere' })]) {
       writeFileSync(path, broken);
-      expect(recoverPatches(workspace, manifests(files))).toEqual({ finished: 0, rolledBack: 0, conflicts: [] });
+      expect(recoverPatches(workspace, manifests(files))).toEqual({
+        finished: 0,
+        rolledBack: 0,
+        conflicts: [],
+        unreadable: [],
+      });
       expect(contents(files)).toEqual(before);
     }
     workspace.close();
