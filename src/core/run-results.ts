@@ -4,7 +4,7 @@
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import type { Content } from '../../schemas/content.ts';
-import type { BatchId, CallId, RunId, ToolId } from '../../schemas/ids.ts';
+import type { BatchId, CallId, Digest, RunId, ToolId } from '../../schemas/ids.ts';
 import type { ActiveToolBatch, CallStatus, TranscriptPage } from '../../schemas/state.ts';
 import type { ToolCallObserved, ToolResult } from '../../schemas/tool-call.ts';
 import { type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
@@ -19,6 +19,8 @@ export interface CallResult {
   readonly batch_id: BatchId | null;
   /** Null when the call was rejected. */
   readonly tool_id: ToolId | null;
+  /** The digest of its exact arguments; null when the call was rejected. */
+  readonly arguments_digest: Digest | null;
   /** How it ended; `waiting`, `queued` or `running` while it has not. */
   readonly status: CallStatus;
   /** Why it did not succeed, such as `timeout` or `permission_denied`; null when it succeeded or has not ended. */
@@ -86,8 +88,9 @@ const resultsIn = ({ batch, turn, reports }: OpenBatch): readonly CallResult[] =
     const planned = status === 'rejected' ? undefined : plannedOf(batch.plan, call.call_id)?.call;
     const shares = planned?.shares ?? null;
     const result = planned === undefined ? null : (reports.get(shares ?? call.call_id) ?? null);
+    const { tool_id = null, arguments_digest = null } = planned ?? {};
     const { batch_id } = batch;
-    return { call, turn, batch_id, tool_id: planned?.tool_id ?? null, status, code, output, result, shares };
+    return { call, turn, batch_id, tool_id, arguments_digest, status, code, output, result, shares };
   });
 
 /** The calls of a turn that was refused as a whole, with what the model reads of each. */
@@ -95,7 +98,7 @@ function refusedCalls({ calls, turn }: MadeCalls, { after, sealed }: FoldedEvent
   const { code } = refusedTurn(after);
   const page = sealed === null ? [] : (JSON.parse(sealed.text) as TranscriptPage).entries;
   const answers = [...page, ...after.transcript.open].filter(({ role }) => role === 'tool').slice(-calls.length);
-  const unplanned = { batch_id: null, tool_id: null, result: null, shares: null };
+  const unplanned = { batch_id: null, tool_id: null, arguments_digest: null, result: null, shares: null };
   return calls.map((call, index) => {
     const output = answers[index]?.content ?? null;
     return { call, turn, ...unplanned, status: 'rejected', code, output };
