@@ -10,13 +10,13 @@ import { newReplayer, newRunResults } from 'refold/core';
 import { consent, tool_package } from './agent.mjs';
 import { runSession } from './run-session.mjs';
 
-const cli = fileURLToPath(new URL('../src/cli/main.js', import.meta.resolve('refold/client').replace('/client/', '/')));
+const cli = fileURLToPath(new URL('../cli/main.js', import.meta.resolve('refold/client')));
 const folder = fileURLToPath(new URL('sessions/', import.meta.url));
 const given = process.argv.slice(2);
 const files = given.length > 0 ? given : readdirSync(folder).map((name) => join(folder, name));
 const faults = [...whatIf(files), ...(await Promise.all(files.map(again))).flat()];
 for (const fault of faults) console.log(fault);
-console.log(faults.length === 0 ? `${files.length} sessions: nothing changed` : `${faults.length} changes`);
+console.log(faults.length === 0 ? `sessions: ${files.length}, nothing changed` : `${faults.length} changes`);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
 /** Every recorded turn, judged and planned again with the tools and the policy of today. */
@@ -56,14 +56,19 @@ function recordingOf(file) {
     results.add(folded);
     if (event.kind === 'RunRequested') input ??= event.input;
     if (event.kind !== 'ToolCallsObserved' || event.run_id !== 'run-1') return;
-    const calls = event.calls.map(({ call_id: id, tool_name: name, arguments: args }) => ({ id, name, arguments: args }));
+    const calls = event.calls.map(({ call_id: id, tool_name: name, arguments: args }) => ({
+      id,
+      name,
+      arguments: args,
+    }));
     turns.push({ calls, ...(event.content === undefined ? {} : { content: event.content.text }) });
   });
   for (const line of readFileSync(file, 'utf8').trim().split('\n')) replayer.add(JSON.parse(line));
   return { input, turns, results: results.result() };
 }
 
-const shown = (result) =>
-  result === undefined
-    ? 'no call'
-    : `turn ${result.turn} ${result.call.tool_name} ${JSON.stringify(result.call.arguments)} ${result.status} ${result.code ?? ''} ${JSON.stringify(result.output)}`;
+function shown(result) {
+  if (result === undefined) return 'no call';
+  const { call, turn, status, code, output } = result;
+  return `turn ${turn} ${call.tool_name} ${JSON.stringify(call.arguments)}: ${status} ${code ?? ''} ${JSON.stringify(output)}`;
+}

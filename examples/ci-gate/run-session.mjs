@@ -9,7 +9,9 @@ export async function runSession({ session_id, tool_package, consent, input, pro
   const stop = new AbortController();
   const { signal } = stop;
   try {
-    await must(client.createSession({ session_id, tool_package, consent, config: { provider: 'recorded', model: 'recorded' } }));
+    await must(
+      client.createSession({ session_id, tool_package, consent, config: { provider: 'recorded', model: 'recorded' } }),
+    );
     const executors = combineExecutors([executor]);
     const world = { clock: systemClock, random: Math.random, log() {}, signal };
     const bridge = runBridge({ client, owner: 'ci-gate', executors, provider, ...world });

@@ -73,7 +73,7 @@ describe('recordedTools', () => {
   test('runs the rest with another executor, whose tools it takes too', async () => {
     const live: Executor = {
       tools: ['shop.*'],
-      run: (_call, { n }) => Promise.resolve({ success: true, text: `live ${n}` }),
+      run: (_call, { n }) => Promise.resolve({ success: true, text: `live ${JSON.stringify(n)}` }),
     };
     const tools = await opened({ missing: { run: live } });
     expect(tools.tools).toEqual(['once', 'shop.*']);
