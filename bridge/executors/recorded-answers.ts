@@ -106,7 +106,14 @@ async function reportOf(
   if (status !== 'succeeded' && status !== 'failed') return null;
   if (!isInline(output) && readBlob === undefined) return null;
   const text = isInline(output) ? output.text : new TextDecoder().decode(await readBlob?.(output.ref));
-  const { success, terminal, needsFollowup, nextAction, message, data } = result;
+  return { ...toldBy(result, text, code), ...(host_session === undefined ? {} : { host_session }) };
+}
+
+function toldBy(
+  { success, terminal, needsFollowup, nextAction, message, data }: NonNullable<CallResult['result']>,
+  text: string,
+  code: string | null,
+): CallReport {
   return {
     success,
     text,
@@ -116,6 +123,5 @@ async function reportOf(
     ...(nextAction === undefined ? {} : { nextAction }),
     ...(message === undefined ? {} : { message }),
     ...(data === undefined ? {} : { data }),
-    ...(host_session === undefined ? {} : { host_session }),
   };
 }

@@ -30,7 +30,8 @@ test('a session of host tools runs to its end, with the recorded results', async
     throw new Error('the export does not begin with a tool package, a genesis record and a run');
   }
 
-  const { client, close } = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+  const engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+  const { client } = engine;
   const stop = new AbortController();
   const { config } = genesis.genesis;
   const consent = CONSENT_PRESETS.allow_all;
@@ -58,5 +59,5 @@ test('a session of host tools runs to its end, with the recorded results', async
   expect(held.map(({ index }) => shown(now[index] as CallResult))).toEqual(held.map(({ result }) => shown(result)));
   stop.abort();
   await bridge;
-  await close();
+  await engine.close();
 });
