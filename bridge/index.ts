@@ -11,6 +11,7 @@ export {
   combineExecutors,
 } from './executors/executors.ts';
 export { hostExecutor } from './executors/host-executor.ts';
+export { type NotRecorded, type RecordedToolsOptions, recordedTools } from './executors/recorded-tools.ts';
 export { type Host, type HostOptions, openHost } from './host/open-host.ts';
 export type { RestorableFile } from './host/undo/restore-files.ts';
 export type { BridgeLedger } from './ledger/bridge-ledger.ts';

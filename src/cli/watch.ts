@@ -24,7 +24,7 @@ export interface Watcher {
  * Calls `onEvent` for each event, from the first, once its commit is checked, until the state after a commit is one that
  * `isOver` returns true for; returns that state.
  */
-export async function watch(
+export async function watchRun(
   client: EngineClient,
   id: SessionId,
   { onEvent, onDelta, isOver }: Watcher,

@@ -44,6 +44,7 @@ export { stateBytes, stateDigest } from './state-digest.ts';
 export { type RequiredAction, type SessionStatus, requiredActions, sessionStatus } from './status.ts';
 export { type NewStep, type Step, decodeEvent, step, stepNew } from './step.ts';
 export { resultsDigest } from '../../reducers/batch-results.ts';
+export { type CallResult, type RunResults, newRunResults } from './run-results.ts';
 export { type CallSpan, type CallTimeline, type Timeline, type TurnTimeline, newTimeline } from './timeline.ts';
 export { type Alternative, type Judged, type TurnWhatIf, type WhatIf, newWhatIf, toolsUnder } from './what-if.ts';
 export type { CallChange, CallDecision } from './what-if-calls.ts';

@@ -1,20 +1,13 @@
 // docs/reliability.md names each of the thirty faults once, and only tests and soaks that exist.
-import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { inRepository, readDocument } from '../support/documents.ts';
+import { readDocument } from '../support/documents.ts';
+import { namedTests } from '../support/named-tests.ts';
 
 const text = await readDocument('docs/reliability.md');
 
 test('every test that the page names exists, by path and by name', async () => {
-  const named = [...text.matchAll(/\[`([^`]+)`\]\([^)]*\)(?:: ((?:"[^"]+"(?:, )?)+))?/g)];
-  expect(named.length).toBeGreaterThan(30);
-  const missing: string[] = [];
-  for (const [, path = '', names = ''] of named) {
-    const source = existsSync(inRepository(path)) ? await readDocument(path) : null;
-    for (const [, name = ''] of names.matchAll(/"([^"]+)"/g))
-      if (source?.includes(name) !== true) missing.push(`${path}: ${name}`);
-    if (source === null) missing.push(path);
-  }
+  const { files, missing } = await namedTests(text);
+  expect(files).toBeGreaterThan(30);
   expect(missing).toEqual([]);
 });
 

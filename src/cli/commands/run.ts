@@ -27,7 +27,7 @@ import { userName } from '../people/user-name.ts';
 import { visible } from '../preview/visible.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../store-content.ts';
-import { type WatchEnd, watch } from '../watch.ts';
+import { type WatchEnd, watchRun } from '../watch.ts';
 import { newWritingNote } from '../writing-note.ts';
 
 export interface RunCommand {
@@ -203,7 +203,7 @@ async function follow(command: RunCommand, client: EngineClient, id: SessionId, 
     asker.update(watched.after);
   };
   const writing = newWritingNote(output);
-  const end = await watch(client, id, { onEvent, onDelta: writing.update, isOver }).finally(() => asker.close());
+  const end = await watchRun(client, id, { onEvent, onDelta: writing.update, isOver }).finally(() => asker.close());
   process.removeListener('SIGINT', cancelOnInterrupt);
   return { ...end, sessionId: id, events, elapsedMs: Math.round(performance.now() - startedAt), lastExitCode };
 }
