@@ -15,8 +15,8 @@ export async function redactResponse(bytes: Buffer, redactor: Redactor): Promise
   const cut = await withoutSecrets(bytes, redactor);
   // One JSON object is no stream. What its texts give together, the decoded answer shows.
   const isStream = cut[0] !== BRACE;
-  for (const joined of isStream ? await joinedStrings(cut) : []) {
-    if (await hasSecret(joined, redactor)) return { bytes: null, redacted: true };
+  for (const pieces of isStream ? await piecesByField(cut) : []) {
+    if (await hasSecret(pieces, redactor)) return { bytes: null, redacted: true };
   }
   return { bytes: cut, redacted: cut !== bytes };
 }
@@ -37,12 +37,22 @@ async function withoutSecrets(bytes: Buffer, redactor: Redactor): Promise<Buffer
   return changed ? Buffer.concat(parts) : bytes;
 }
 
-async function hasSecret(bytes: Buffer, redactor: Redactor): Promise<boolean> {
-  for (let start = 0; start < bytes.length; start += REDACT_SLICE_BYTES) {
-    if (start > 0) await breath();
-    if (redactor.has(bytes.subarray(start, start + REDACT_SLICE_BYTES + redactor.reach))) return true;
+/** Whether the pieces, put together, hold a secret. */
+async function hasSecret(pieces: readonly Buffer[], redactor: Redactor): Promise<boolean> {
+  let open: Buffer[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    open.push(piece);
+    size += piece.length;
+    if (size < REDACT_SLICE_BYTES) continue;
+    const whole = Buffer.concat(open);
+    if (redactor.has(whole)) return true;
+    // A secret may begin at the end of this slice.
+    open = [Buffer.from(whole.subarray(Math.max(0, whole.length - redactor.reach)))];
+    size = 0;
+    await breath();
   }
-  return false;
+  return redactor.has(Buffer.concat(open));
 }
 
 const breath = (): Promise<void> =>
@@ -51,57 +61,56 @@ const breath = (): Promise<void> =>
   });
 
 /**
- * The values of the strings in JSON texts, joined by the field that holds them: the pieces of a stream stand in equal fields.
+ * The values of the strings in JSON texts, by the field that holds them: the pieces of a stream stand in equal fields.
  * Frames may hold bytes beside JSON that look like quotes, so that reading begins anew at each line of text (no string of
  * JSON goes on to the next), and at each `{"` of binary frames, which have zero bytes.
  */
-async function joinedStrings(bytes: Buffer): Promise<readonly Buffer[]> {
+async function piecesByField(bytes: Buffer): Promise<readonly (readonly Buffer[])[]> {
   const mark = bytes.includes(0) ? '{"' : '\n';
-  const text = bytes.toString('latin1');
-  const pieces = new Map<string, string[]>();
+  const pieces = new Map<string, Buffer[]>();
   let field = '';
-  let quote = text.indexOf('"');
+  let quote = bytes.indexOf(QUOTE);
   let breathAt = REDACT_SLICE_BYTES;
-  for (let at = 0; at < text.length && quote !== -1;) {
-    const next = text.indexOf(mark, at + 1);
-    const until = next === -1 ? text.length : next;
+  while (quote !== -1) {
+    const next = bytes.indexOf(mark, quote + 1);
+    const until = next === -1 ? bytes.length : next;
     while (quote !== -1 && quote < until) {
-      const end = Math.min(stringEnd(text, quote, until), until);
-      if (isColon(text, end + 1, 1)) field = text.slice(quote + 1, end);
-      else if (isColon(text, quote - 1, -1)) {
+      const end = Math.min(stringEnd(bytes, quote, until), until);
+      if (isColon(bytes, end + 1, 1)) field = bytes.toString('latin1', quote + 1, end);
+      else if (isColon(bytes, quote - 1, -1)) {
         const known = pieces.get(field);
-        const value = text.slice(quote + 1, end);
+        const value = bytes.subarray(quote + 1, end);
         if (known === undefined) pieces.set(field, [value]);
         else known.push(value);
       }
-      quote = text.indexOf('"', end + 1);
+      quote = bytes.indexOf(QUOTE, end + 1);
     }
-    at = until;
-    if (at < breathAt) continue;
-    breathAt = at + REDACT_SLICE_BYTES;
+    if (until < breathAt) continue;
+    breathAt = until + REDACT_SLICE_BYTES;
     await breath();
   }
-  return [...pieces.values()].filter((list) => list.length > 1).map((list) => Buffer.from(list.join(''), 'latin1'));
+  return [...pieces.values()].filter((list) => list.length > 1);
 }
 
 /** Whether the next character from `at` on, in this direction, is a colon. A few spaces may stand before it. */
-function isColon(text: string, at: number, step: 1 | -1): boolean {
+function isColon(bytes: Buffer, at: number, step: 1 | -1): boolean {
   let from = at;
-  while (Math.abs(from - at) < SPACES_MAX && text.charCodeAt(from) === SPACE) from += step;
-  return text.charCodeAt(from) === COLON;
+  while (Math.abs(from - at) < SPACES_MAX && bytes[from] === SPACE) from += step;
+  return bytes[from] === COLON;
 }
 
 const SPACES_MAX = 8;
+const QUOTE = 0x22;
 const SPACE = 0x20;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 
 /** Where the string that begins at `quote` ends: its closing quote, or `until`. */
-function stringEnd(text: string, quote: number, until: number): number {
-  for (let end = text.indexOf('"', quote + 1); end !== -1 && end < until; end = text.indexOf('"', end + 1)) {
+function stringEnd(bytes: Buffer, quote: number, until: number): number {
+  for (let end = bytes.indexOf(QUOTE, quote + 1); end !== -1 && end < until; end = bytes.indexOf(QUOTE, end + 1)) {
     let before = end - 1;
-    while (text.charCodeAt(before) === BACKSLASH) before -= 1;
+    while (bytes[before] === BACKSLASH) before -= 1;
     if ((end - before) % 2 === 1) return end;
   }
   return until;

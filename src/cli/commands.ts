@@ -233,24 +233,3 @@ export function addInspection(program: Program): void {
     },
   ).option('--at <n>', 'only the first n events (default: all)');
 }
-
-export function addBench(program: Program): void {
-  command(
-    program,
-    'bench',
-    'measure refold on this machine and compare each figure with its limit',
-    async (options) => {
-      const { benchCommand } = await import('./commands/bench.ts');
-      const [only, disk] = [textOption(options, 'only'), textOption(options, 'disk')];
-      return await benchCommand([
-        ...['quick', 'full', 'json'].flatMap((name) => (options[name] === true ? [`--${name}`] : [])),
-        ...(only === undefined ? [] : ['--only', only]),
-        ...(disk === undefined ? [] : ['--disk', disk]),
-      ]);
-    },
-  )
-    .option('--quick', 'a short check that it works: few runs of little work')
-    .option('--full', 'also the sizes that take long')
-    .option('--only <figure>', 'only this figure')
-    .option('--disk <dir>', 'where to write test data (default: the temporary directory)');
-}

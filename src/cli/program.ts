@@ -3,8 +3,9 @@
 import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
 import { addAudit, addCheckpoint, addFork, addRequest, addTimeline, addWhatIf } from './audit-commands.ts';
+import { addBench } from './bench-command.ts';
 import type { Program } from './command.ts';
-import { addBench, addInspection, addProcesses, addRuns, addUndo } from './commands.ts';
+import { addInspection, addProcesses, addRuns, addUndo } from './commands.ts';
 import { addTransfer } from './transfer-commands.ts';
 import type { Streams } from './output.ts';
 import { addAnswers, addRules, addSteering } from './people-commands.ts';
