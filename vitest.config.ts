@@ -3,9 +3,9 @@ import { defineConfig } from 'vitest/config';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// Tests that replace modules, start processes of their own, or simulate whole worlds get a module graph each.
+// Tests that replace modules or simulate whole worlds get a module graph each.
 const ISOLATED = [
-  ...['bench', 'determinism', 'e2e', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
+  'test/simulation/**/*.test.ts',
   'test/blobs/power-cut.test.ts',
   'test/core/upcast.test.ts',
   'test/cli/verify-laws.test.ts',

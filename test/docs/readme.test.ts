@@ -37,9 +37,14 @@ test('the version in the code is the version of the manifest', async () => {
 test('every command that a document names exists', async () => {
   const texts = [...(await readDocuments()).values(), await readDocument('CHANGELOG.md')].join('\n');
   const named = new Set([...texts.matchAll(/npx refold ([a-z]+)/g)].map(([, name]) => name));
-  const files = ['commands', 'audit-commands', 'people-commands', 'token-command'].map((name) =>
-    readDocument(`src/cli/${name}.ts`),
-  );
+  const files = [
+    'commands',
+    'transfer-commands',
+    'bench-command',
+    'audit-commands',
+    'people-commands',
+    'token-command',
+  ].map((name) => readDocument(`src/cli/${name}.ts`));
   const commands = (await Promise.all(files)).join('\n');
   const made = (name: string): boolean => new RegExp(`'${name}[ ']`).test(commands);
   expect([...named].filter((name) => name === undefined || !made(name))).toEqual([]);

@@ -156,7 +156,7 @@ describe('what is attached', () => {
     await must(collectBlobs({ journal, blobs, nowMs: Date.now() + 10 * GC_GRACE_MS, remove: true }));
     expect(await must(blobs.has(GOOD.ref))).toBe(true);
     expect(await must(blobs.has(attachmentOf(ZIP, 'image/png').ref))).toBe(false);
-    expect(await checkedBlobs(world)).toEqual({ checked: 1, bad: [] });
+    expect(await checkedBlobs(world)).toEqual({ checked: 1, absent: 0, bad: [] });
   });
 
   test('is named when it is missing', async () => {

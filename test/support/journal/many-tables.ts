@@ -70,7 +70,14 @@ interface StoredFile {
 
 export async function storedFiles(directory: string, pattern: RegExp): Promise<readonly StoredFile[]> {
   const names = (await readdir(directory)).filter((name) => pattern.test(name)).sort();
-  return await Promise.all(names.map(async (name) => ({ name, size: (await stat(join(directory, name))).size })));
+  const files = await Promise.all(
+    names.map(async (name) => {
+      // A store in use removes files that it has merged into others.
+      const found = await stat(join(directory, name)).catch(() => null);
+      return found === null ? [] : [{ name, size: found.size }];
+    }),
+  );
+  return files.flat();
 }
 
 /** The tables in use. A table that was merged into another one may still exist. */
