@@ -134,7 +134,7 @@ describe.each(VERIFIERS)('$name', (verifier) => {
   });
 
   test.runIf(installed)('reaches the verdicts without a fold', { timeout: 300_000 }, async () => {
-    const chosen = spread(vectors, roundsOf(26, vectors.length));
+    const chosen = spread(vectors, roundsOf(14, vectors.length));
     const found = await runAll(
       verifier,
       chosen.map(({ file }) => [pathOf(file)]),
@@ -155,7 +155,7 @@ describe.each(VERIFIERS)('$name', (verifier) => {
   });
 
   test.runIf(installed)('compares with checkpoints', { timeout: 120_000 }, async () => {
-    const chosen = spread(checkpoints, roundsOf(5, checkpoints.length));
+    const chosen = spread(checkpoints, roundsOf(3, checkpoints.length));
     const runs = chosen.map(({ vector, compared }) => [pathOf(vector.file), ...checkpointOptions(compared)]);
     const found = await runAll(verifier, runs);
     expect(found.map(({ ran }, index) => ({ ...chosen[index]?.compared, verdict: comparedIn(ran) }))).toEqual(

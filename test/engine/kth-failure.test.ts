@@ -67,7 +67,7 @@ describe('the k-th call of the stores fails', () => {
     // A story of many calls alternates between the faults; only the long suite makes all of its look-ups fail.
     const ways = calls > 100 ? roundsOf(1) : roundsOf(2, FAULTS.length);
     for (let k = 1; k <= calls; k += 1) {
-      if (calls > 100 && roundsOf(1) === 1 && undisturbed.calls[k - 1] === 'find' && k % 8 !== 0) continue;
+      if (calls > 100 && roundsOf(1) === 1 && undisturbed.calls[k - 1] === 'find' && k % 12 !== 0) continue;
       for (let way = 0; way < Math.min(ways, FAULTS.length); way += 1) {
         const fault = FAULTS[(k + way) % FAULTS.length] ?? 'refused';
         const disk = newDisk();

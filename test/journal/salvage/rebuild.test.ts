@@ -243,8 +243,7 @@ describe('a journal with damaged tables', () => {
       const path = join(directory, 'journal');
       await writeManyTables(path, randomFrom(6));
       const journal = await must(openLevelJournal(path));
-      const [table] = await liveTables(path);
-      await flipBit(join(path, table?.name ?? ''), 100);
+      await damageTableInUse(path);
       expect((await refusal(openLevelJournal(path))).message).toContain('another refold engine');
       expect((await readdir(directory)).filter((name) => name.includes('damaged'))).toEqual([]);
       await journal.close();
@@ -446,3 +445,16 @@ describe('a journal whose CURRENT is damaged', () => {
       await journal.close();
     }));
 });
+
+/** Damages a table of an open store, which may merge it into another one at any moment. */
+async function damageTableInUse(path: string): Promise<void> {
+  for (let damaged = false; !damaged;) {
+    const [table] = await liveTables(path);
+    damaged =
+      table !== undefined &&
+      (await flipBit(join(path, table.name), 100).then(
+        () => true,
+        () => false,
+      ));
+  }
+}
