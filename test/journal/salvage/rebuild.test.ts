@@ -404,7 +404,6 @@ describe('a journal whose CURRENT is damaged', () => {
       for (const [index, how] of ['two', 'none', 'flipped'].entries()) {
         const path = join(directory, how);
         const streams = await writeManyTables(path, randomFrom(8 + index));
-        await removeUnusedTables(path);
         const [manifest] = await storedFiles(path, /^MANIFEST/);
         const named = join(path, manifest?.name ?? '');
         if (how === 'flipped') await flipBit(named, 50);
@@ -446,12 +445,6 @@ describe('a journal whose CURRENT is damaged', () => {
       await journal.close();
     }));
 });
-
-/** A merge that was cut short when its store was closed may leave part of a table, which no manifest names. */
-async function removeUnusedTables(path: string): Promise<void> {
-  const live = new Set((await liveTables(path)).map(({ name }) => name));
-  for (const { name } of await storedFiles(path, /\.ldb$/)) if (!live.has(name)) await rm(join(path, name));
-}
 
 /** Damages a table of an open store, which may merge it into another one at any moment. */
 async function damageTableInUse(path: string): Promise<void> {

@@ -1,5 +1,5 @@
 // Writes a journal with several sessions in several tables, and damages its files.
-import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { must } from '../../../src/client/must.ts';
@@ -52,7 +52,14 @@ export async function writeManyTables(directory: string, random: Random): Promis
     }
     await journal.close();
   }
+  await removeUnusedTables(directory);
   return streams;
+}
+
+/** A merge that was cut short when its store was closed may leave part of a table, which no manifest names. */
+async function removeUnusedTables(directory: string): Promise<void> {
+  const live = new Set((await liveTables(directory)).map(({ name }) => name));
+  for (const { name } of await storedFiles(directory, /\.ldb$/)) if (!live.has(name)) await rm(join(directory, name));
 }
 
 // Text that does not compress, so that a block holds few records.
