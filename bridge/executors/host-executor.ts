@@ -60,7 +60,7 @@ async function keepSpill(path: string, context: CallContext): Promise<KeptSpill>
   }
 }
 
-/** Whoever reads the head and tail of an output would look for the whole of it. */
+/** Says in the text that the whole output was not kept, because its reader would look for it. */
 const withNote = (outcome: HostOutcome, unkept: string | undefined): HostOutcome =>
   unkept === undefined
     ? outcome

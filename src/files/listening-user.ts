@@ -1,5 +1,5 @@
-// Which user's process listens on a port of this machine. A port of loopback belongs to whoever binds it first: once an
-// engine is gone, any user, or a command without a sandbox, could take its port and be sent the token.
+// Which user's process listens on a port of this machine. When an engine is gone, any user, or
+// a command without a sandbox, can take its port of loopback, and would be sent the token.
 import { readFileSync, statSync } from 'node:fs';
 
 /**

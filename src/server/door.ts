@@ -44,7 +44,7 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
     strangers.delete(socket);
   }
 
-  /** Closes strangers until there is room for another one: the oldest, but for those that nobody can have read yet. */
+  /** Makes room for another stranger: closes the oldest ones, but none that came a moment ago and was not read yet. */
   function makeRoomForStranger(atMs: number): void {
     for (const [socket, stranger] of strangers) {
       const isFresh = atMs - stranger.atMs < STRANGER_MS_MIN;

@@ -113,7 +113,7 @@ function readOne(name: string, path: string, stats: Stats): Pick<KnownToken, 'di
   return { digest: digestOf(token), access };
 }
 
-/** Throws when another user could replace a token by one of their own: whoever wrote it first would be an operator. */
+/** Throws when another user can write there: a user who puts a token of their own there becomes an operator. */
 function refuseForeign(path: string, { uid, mode }: Stats): void {
   const own = process.getuid?.();
   if (own !== undefined && uid !== own && uid !== 0) {
