@@ -26,8 +26,8 @@ interface Opening {
   readonly atMs: number;
   /** Calls that the loop guard refused, by index. */
   readonly refused?: ReadonlyMap<number, Refusal>;
-  /** A person approved these calls with changed arguments. */
-  readonly amended?: boolean;
+  /** From this index on, a person approved the calls with changed arguments. */
+  readonly amendedFrom?: number;
 }
 
 /** Plans the observed calls and opens the batch. */
@@ -39,7 +39,7 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
     refused: opening.refused ?? new Map(),
     consent,
     shareReads: run.config.share_reads,
-    amended: opening.amended ?? false,
+    amendedFrom: opening.amendedFrom ?? Infinity,
     rules: rulesOf(state),
   });
   next.batches_started += 1;

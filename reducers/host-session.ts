@@ -2,11 +2,11 @@
 import { produce } from 'immer';
 import type { SessionState } from '../schemas/state.ts';
 import type { HostPlace, HostSessionFacts, ToolRuntimeContext } from '../schemas/tool-set.ts';
-import { type NextState, inOrder } from './next-state.ts';
+import { type NextState, inOrder, liveRun } from './next-state.ts';
 
 /**
  * Writes the given facts; the others stay. A host session that is not ready has no expiry time. Grants were given for one
- * workspace and one way to confine commands: they end with it.
+ * workspace and one way to confine commands: they end with it, and so do approvals of changed calls that are not made yet.
  */
 export function applyHostSession(next: NextState, facts: HostSessionFacts): void {
   const before = next.tool_runtime_context;
@@ -32,7 +32,10 @@ export function applyHostSession(next: NextState, facts: HostSessionFacts): void
     if (facts.capabilities !== undefined) context.capabilities = [...new Set(facts.capabilities)].sort();
   });
   next.tool_runtime_context = facted === before ? before : inOrder(facted);
-  if (hasMoved(before, facted) && next.consent.grants.length > 0) next.consent = { ...next.consent, grants: [] };
+  if (!hasMoved(before, facted)) return;
+  if (next.consent.grants.length > 0) next.consent = { ...next.consent, grants: [] };
+  const approved = next.run?.amended?.length ?? 0;
+  if (approved > 0) next.run = inOrder({ ...liveRun(next), amended_elsewhere: approved });
 }
 
 /** Whether a place is known to be another one than the session's. */

@@ -28,8 +28,8 @@ export interface PlanContext {
   readonly consent?: ConsentState;
   /** Identical read-only calls run once. */
   readonly shareReads?: boolean;
-  /** A person approved these calls with changed arguments. */
-  readonly amended?: boolean;
+  /** From this index on, a person approved the calls with changed arguments; without it, none. */
+  readonly amendedFrom?: number;
 }
 
 /**
@@ -43,6 +43,7 @@ export function planBatch(
   context: PlanContext = {},
 ): ToolBatchPlan {
   const rules = context.rules ?? newestRules();
+  const { amendedFrom = Infinity } = context;
   const judge = newCallJudge(rules, tools, context.offer ?? null);
   const planned: PlannedToolCall[] = [];
   const rejected: RejectedToolCall[] = [];
@@ -68,7 +69,7 @@ export function planBatch(
       continue;
     }
     const tool = routed(judged.tool);
-    const consent = consentTo(call, tool, { ...context, rules, work });
+    const consent = consentTo(call, tool, { ...context, amended: index >= amendedFrom, rules, work });
     if (consent !== null && 'code' in consent) {
       refuse(consent);
       continue;
@@ -150,7 +151,12 @@ export function consentTo(
     amended,
     rules,
     work,
-  }: Pick<PlanContext, 'consent' | 'amended'> & { readonly rules: RuleSet; readonly work: GrantWork },
+  }: Pick<PlanContext, 'consent'> & {
+    /** A person approved this call with changed arguments. */
+    readonly amended: boolean;
+    readonly rules: RuleSet;
+    readonly work: GrantWork;
+  },
 ): CallConsent | Refusal | null {
   if (consent === undefined) return null;
   const { decision, reasons } = decideConsent(consent, tool, call.arguments ?? null, work);
@@ -160,7 +166,7 @@ export function consentTo(
   if (reasons.length === 0) return null;
   const { mode } = tool;
   if (decision === 'allow') return { ask: 'none', mode, reasons };
-  return amended === true
+  return amended
     ? { ask: 'none', mode, reasons: [...reasons, 'approved_with_changes'] }
     : { ask: 'person', mode, reasons };
 }

@@ -156,9 +156,10 @@ function openAmended(next: NextState, state: SessionState, calls: readonly ToolC
   append(next, [assistantEntry({ calls })]);
   editRun(next, (run) => {
     delete run.amended;
+    delete run.amended_elsewhere;
     run.calls += calls.length;
   });
-  openBatch(next, state, { calls, atMs, amended: true });
+  openBatch(next, state, { calls, atMs, amendedFrom: state.run?.amended_elsewhere ?? 0 });
 }
 
 /** A person interrupts: queued calls are not started, and the run continues with the given input, or ends. */
@@ -231,6 +232,7 @@ function endOrRedirect(next: NextState, ending: RunEnding, atMs: number): void {
   const opening = phase === 'opening' || phase === 'paused_opening';
   editRun(next, (run) => {
     delete run.amended;
+    delete run.amended_elsewhere;
     delete run.redirect;
     delete run.redirect_attachments;
     run.ending = null;

@@ -212,6 +212,8 @@ export const RunState = shape(
     compact: Compaction,
     /** Calls to make after the open batch: a person approved them with changed arguments. */
     amended: list(ToolCallObserved, AMENDED_MAX),
+    /** So many of `amended`, from the first, were approved in another place than the host session has now: they ask again. */
+    amended_elsewhere: integer('amended_elsewhere', 1, AMENDED_MAX),
     /** How many generates of this turn failed; the next one is not owed before `not_before_ms`. */
     retry: shape('GenerateRetry', { failures: integer('failures', 1), not_before_ms: nullable(TimeMs) }),
   },

@@ -10,19 +10,25 @@ import {
   SessionId as SessionIdCodec,
 } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
-import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
+import { type RequiredAction, questionDigest, requiredActions } from '../../src/core/index.ts';
 import { argumentsOf, storeText } from './contents.ts';
 
-/** Names the call that is answered. */
+/** Names the question that is answered. */
 export interface QuestionAddress {
   readonly session: string;
-  readonly call: string;
+  /**
+   * Names what was shown: this call of this tool with these arguments. A late or doubled answer meets no other call, although
+   * a model's server may give another call the same id.
+   */
+  readonly digest: string;
 }
 
 /** A call that waits for a person: may it run (`approval`), or please do it (`task`, for custom tools)? */
 export interface Question extends QuestionAddress {
   readonly type: 'question';
   readonly kind: 'approval' | 'task';
+  /** The id that the model's server gave the call; it may come again in another turn. */
+  readonly call: string;
   readonly tool: string;
   readonly arguments: JsonObject;
   /** Why the policy asks. */
@@ -72,6 +78,7 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
     kind: action.kind === 'agent.tool_use' ? 'approval' : 'task',
     session: action.session_id,
     call: action.call_id,
+    digest: questionDigest(action),
     tool: action.tool_name,
     arguments: await argumentsOf(client, action),
     reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
@@ -80,13 +87,13 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
   };
 }
 
-/** Answers the open question about a call. Throws an error that says so when no call of this id waits. */
+/** Answers a question that was shown. Throws an error that says so when it waits no more, whatever else waits now. */
 export async function answerQuestion(client: EngineClient, address: QuestionAddress, answer: Answer): Promise<void> {
   const { state } = await must(client.session(mustBe(decode(SessionIdCodec, address.session))));
-  const action = requiredActions(state).find(({ call_id }) => call_id === address.call);
+  const action = requiredActions(state).find((one) => questionDigest(one) === address.digest);
   if (action === undefined) {
     throw new Error(
-      `no call "${address.call}" of session ${address.session} waits for a person: list them with waiting()`,
+      `this question of session ${address.session} is not open: it was answered, or has ended. List the open ones with waiting()`,
     );
   }
   await submitAnswer(client, action, answer);

@@ -10,6 +10,8 @@ import {
   textsOption,
 } from './command.ts';
 
+const DIGEST_HELP = 'do not ask: answer only the question with this digest (refold approvals --json)';
+
 export function addAnswers(program: Program): void {
   command(
     program,
@@ -31,10 +33,7 @@ export function addAnswers(program: Program): void {
     },
   )
     .option('--session <id>', 'the session, when calls of several sessions have this id')
-    .option(
-      '--digest <digest>',
-      'do not ask: allow the call if its arguments have this digest (refold approvals --json)',
-    )
+    .option('--digest <digest>', DIGEST_HELP)
     .option('--for-session', 'also allow every later call of the tool, with any arguments')
     .option(
       '--pattern <argument=glob>',
@@ -48,7 +47,8 @@ export function addAnswers(program: Program): void {
   })
     .option('--session <id>', 'the session, when calls of several sessions have this id')
     .option('--message <text>', 'the reason; the model reads it')
-    .option('--instead <json>', 'make the call with these arguments instead');
+    .option('--instead <json>', 'make the call with these arguments instead; shows the call and asks')
+    .option('--digest <digest>', DIGEST_HELP);
 
   command(
     program,
@@ -61,6 +61,7 @@ export function addAnswers(program: Program): void {
   )
     .option('--session <id>', 'the session, when calls of several sessions have this id')
     .option('--text <text>', 'the result that the model reads')
+    .option('--digest <digest>', DIGEST_HELP)
     .addOption(attachOption())
     .option('--data <json>', 'structured data; checked against the output schema of the tool')
     .option('--failed', 'the call could not be carried out');

@@ -6,9 +6,12 @@ import type { RequiredAction } from '../core/status.ts';
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
+/** The commands that answer a call. */
+export type AnswerVerb = 'answer' | 'approve' | 'deny';
+
 /** The command that answers a call. `more`: further options, as they are to be typed. */
 export function commandFor(
-  verb: 'answer' | 'approve' | 'deny',
+  verb: AnswerVerb,
   { call_id, session_id }: Pick<RequiredAction, 'call_id' | 'session_id'>,
   more = '',
 ): string {

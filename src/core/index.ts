@@ -41,7 +41,7 @@ export { packageDigest } from './package-parts.ts';
 export { type LineageCheck, type LineageFault, newLineageCheck } from './lineage.ts';
 export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';
 export { stateBytes, stateDigest } from './state-digest.ts';
-export { type RequiredAction, type SessionStatus, requiredActions, sessionStatus } from './status.ts';
+export { type RequiredAction, type SessionStatus, questionDigest, requiredActions, sessionStatus } from './status.ts';
 export { type NewStep, type Step, decodeEvent, step, stepNew } from './step.ts';
 export { resultsDigest } from '../../reducers/batch-results.ts';
 export { type CallResult, type RunResults, newRunResults } from './run-results.ts';

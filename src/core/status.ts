@@ -2,9 +2,10 @@
 // tool confirmation": `requires_action`).
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
-import type { EffectId } from '../../schemas/ids.ts';
+import type { Digest, EffectId } from '../../schemas/ids.ts';
 import type { SessionStatus as Status } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { digestJson } from '../../schemas/canonical.ts';
 import { effects } from './effects.ts';
 import { needsPerson, owesBridge } from './owing.ts';
 
@@ -34,6 +35,13 @@ export type RequiredAction = EffectOfKind<'agent.tool_use' | 'agent.custom_tool_
 /** The effects that wait for a person, in call order. */
 export const requiredActions = (state: SessionState): readonly RequiredAction[] =>
   state.active_tool_batch === null ? [] : effects(state).filter(isRequiredAction);
+
+/**
+ * Names a question: its session, batch, call, tool and arguments. Ids of calls are chosen by a model's server and come again,
+ * so whoever answers what was shown earlier, or elsewhere, gives this digest with the answer.
+ */
+export const questionDigest = ({ session_id, effect_id, tool_id, arguments_digest }: RequiredAction): Digest =>
+  digestJson({ session_id, effect_id, tool_id, arguments_digest });
 
 export const isRequiredAction = (effect: Effect): effect is RequiredAction =>
   effect.kind === 'agent.tool_use' || effect.kind === 'agent.custom_tool_use';

@@ -10,9 +10,8 @@ import { PREVIEW_LINES_MAX } from '../../schemas/limits.ts';
 import { type ApprovalRequest, askApproval } from '../../src/cli/people/ask-approval.ts';
 import { actionLines } from '../../src/cli/people/describe-action.ts';
 import { allArguments } from '../../src/cli/preview/preview-call.ts';
-import type { RequiredAction } from '../../src/core/status.ts';
+import { type RequiredAction, questionDigest } from '../../src/core/status.ts';
 
-const SEEN = 'sha256:seen';
 const LONG = `git status${' '.repeat(5_000)}; rm -rf src`;
 
 const callOf = (args: JsonObject | undefined, more: object = {}): RequiredAction =>
@@ -23,7 +22,8 @@ const callOf = (args: JsonObject | undefined, more: object = {}): RequiredAction
     tool_id: 'host.exec',
     tool_name: 'shell',
     mode: 'local',
-    arguments_digest: SEEN,
+    effect_id: 'batch-1/a/confirm',
+    arguments_digest: 'sha256:arguments',
     consent: { reasons: ['mode_default'] },
     ...(args === undefined ? {} : { arguments: args }),
     ...more,
@@ -33,7 +33,7 @@ async function confirm(action: RequiredAction, options: Partial<ApprovalRequest>
   const lines: string[] = [];
   const output = { json: false, line: (text = '') => lines.push(text) } as never;
   const client = { getBlob: () => () => Promise.resolve(right(new TextEncoder().encode('{"argv":["cat","stored"]}'))) };
-  const confirmed = askApproval(action, { client, output, ...options });
+  const confirmed = askApproval(action, { client, output, verb: 'approve', ...options });
   return await confirmed.then(
     () => ({ allowed: true, code: null, text: lines.join('\n'), message: '' }),
     (error: { code: string; message: string }) => ({
@@ -78,16 +78,28 @@ describe('allowing a call', () => {
   });
 
   test('without a terminal, shows the call and prints the command that allows exactly it', async () => {
-    const { allowed, code, text, message } = await confirm(callOf({ argv: ['sh', '-c', LONG] }));
+    const action = callOf({ argv: ['sh', '-c', LONG] });
+    const { allowed, code, text, message } = await confirm(action);
     expect({ allowed, code }).toEqual({ allowed: false, code: 'confirmation_required' });
     expect(text).toContain('; rm -rf src');
-    expect(message).toContain(`refold approve a --session s --digest ${SEEN}`);
+    expect(message).toContain(`refold approve a --session s --digest ${questionDigest(action)}`);
   });
 
   test('takes the digest of what was seen, and no other', async () => {
-    expect(await confirm(callOf({ path: 'a' }), { digest: SEEN })).toMatchObject({ allowed: true, text: '' });
-    const other = await confirm(callOf({ path: 'a' }), { digest: 'sha256:other', ask: () => Promise.resolve(true) });
-    expect(other).toMatchObject({ allowed: false, code: 'arguments_mismatch' });
+    const seen = callOf({ path: 'a' });
+    expect(await confirm(seen, { digest: questionDigest(seen) })).toMatchObject({ allowed: true, text: '' });
+    const ask = () => Promise.resolve(true);
+    // A model's server gives the same id again: in another turn, in another session, to another tool.
+    const others = [
+      { arguments_digest: 'sha256:other' },
+      { effect_id: 'batch-2/a/confirm' },
+      { session_id: 't' },
+      { tool_id: 'x' },
+    ];
+    for (const other of others) {
+      const answered = await confirm(callOf({ path: 'a' }, other), { digest: questionDigest(seen), ask });
+      expect(answered).toMatchObject({ allowed: false, code: 'arguments_mismatch', text: '' });
+    }
   });
 
   test('refuses when stored arguments cannot be read', async () => {
@@ -133,7 +145,9 @@ describe('a list of calls', () => {
 
   test('names the command that answers a call for a person', () => {
     const custom = { kind: 'agent.custom_tool_use', tool_name: brand('ask') };
-    expect(actionLines(callOf({}, custom)).join('\n')).toContain('refold answer a --session s --text');
+    expect(actionLines(callOf({}, custom)).join('\n')).toMatch(
+      /refold answer a --session s --digest sha256:[0-9a-f]{64} --text/,
+    );
   });
 });
 

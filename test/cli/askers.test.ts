@@ -43,6 +43,52 @@ function refusingOnce() {
   return { client, taken };
 }
 
+/** A person at a terminal who types `typed` at each question; the asker, and what it submitted. */
+async function answering(typed: readonly string[]) {
+  const given: Ingress[] = [];
+  const client = {
+    submit:
+      (_id: unknown, { events }: { readonly events: readonly Ingress[] }) =>
+      () => {
+        given.push(...events);
+        return Promise.resolve(right({ version: 1, events: [] }));
+      },
+  } as unknown as EngineClient;
+  const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true, columns: 200 })];
+  const lines = [...typed];
+  let again: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => {
+    again = resolve;
+  });
+  output.on('data', (shown) => {
+    if (!String(shown).includes('deny')) return;
+    const next = lines.shift();
+    if (next === undefined) again();
+    else input.write(next);
+  });
+  const asker = newTerminalAsker({
+    client,
+    by: 'ada',
+    readFile: () => null,
+    print: () => undefined,
+    terminal: { input, output },
+  });
+  return { asker, given, asked };
+}
+
+describe('a question at the terminal', () => {
+  test.each(['stop', 'skip', 'show me', 'abort', 'always ask', 'yikes, no', 'a', 'not sure'])(
+    'takes %j for no answer, and asks again',
+    async (typed) => {
+      const { asker, given, asked } = await answering([`${typed}\n`]);
+      asker.update(await waitingCall());
+      await asked;
+      expect(given).toEqual([]);
+      asker.close();
+    },
+  );
+});
+
 describe('an answer that is refused', () => {
   test('of a person is asked for again, with the reason', async () => {
     const { client, taken } = refusingOnce();

@@ -254,6 +254,19 @@ describe('questions are answered by digest:', () => {
     };
     expect(findings(folded.with(2, other)).map(inShort)).toEqual(['answered_by_digest 3 against 1 c']);
   });
+
+  test('a call runs as approved with other arguments that a person gave in another place', () => {
+    const instead = call('c', 'asks', { path: 'y' });
+    const place = (workspace: string) => ({ host_session_status: 'ready' as const, workspace });
+    const here = calling(asking(), call('a', 'asks')).host(place('/here')).denied('a', { instead });
+    expect(lawsOf(here.host(place('/there')).batchSettled())).toEqual([]);
+    // The move is told after the batch was planned.
+    const [stays, moves] = [streamOf(here.batchSettled()), streamOf(here.host(place('/there')).batchSettled())];
+    const unseen = [...moves.slice(0, -1), { ...(stays.at(-1) as FoldedEvent), position: moves.length - 1 }];
+    expect(findings(unseen as typeof moves).map(inShort)).toEqual([
+      expect.stringMatching(/^answered_by_digest \d+ .* c$/),
+    ]);
+  });
 });
 
 describe('what must not be repeated begins once:', () => {

@@ -15,7 +15,14 @@ import { brand } from '../../schemas/index.ts';
 import { must } from '../../src/client/index.ts';
 import { defaultToolPackage } from '../../src/index.ts';
 import { eventsUntil } from '../support/e2e/refold.ts';
-import { type Agent, type AgentOptions, type RunPart, createAgent, tool } from '../../embed/agent/index.ts';
+import {
+  type Agent,
+  type AgentOptions,
+  type Question,
+  type RunPart,
+  createAgent,
+  tool,
+} from '../../embed/agent/index.ts';
 
 const opened: { agent: Agent; dataDir: string }[] = [];
 
@@ -254,10 +261,35 @@ describe('a call that asks', () => {
     for await (const part of run) if (part.type === 'question') break;
     const [question] = await agent.waiting();
     expect(question).toMatchObject({ tool: 'pay', kind: 'approval', arguments: { cents: 5 }, reasons: ['mode_asks'] });
-    await agent.answer({ session: run.session, call: 'a' }, { allow: true, by: 'ada' });
-    await expect(agent.answer({ session: run.session, call: 'a' }, true)).rejects.toThrow('waits for a person');
+    await agent.answer(question as Question, { allow: true, by: 'ada' });
+    await expect(agent.answer(question as Question, true)).rejects.toThrow('is not open');
     expect((await run.result()).status).toBe('completed');
     expect(await agent.waiting()).toEqual([]);
+    expect(paid).toEqual([5]);
+  });
+
+  test('is not answered by what was said of an earlier call with the same id', async () => {
+    paid.length = 0;
+    const { agent } = await agentWith([calls('pay', { cents: 5 }), calls('pay', { cents: 99 }), says('Done.')], {
+      tools: [pay],
+    });
+    const run = agent.run('Pay 5');
+    const parts = run[Symbol.asyncIterator]();
+    const nextQuestion = async (): Promise<Question> => {
+      for (;;) {
+        const { value } = await parts.next();
+        if (value.type === 'question') return value;
+      }
+    };
+    const first = await nextQuestion();
+    await agent.answer(first, true);
+    const second = await nextQuestion();
+    expect([first.call, second.call]).toEqual(['a', 'a']);
+    // The button was pressed twice.
+    await expect(agent.answer(first, true)).rejects.toThrow('is not open');
+    await expect(first.answer(true)).rejects.toThrow('batch-2 is open');
+    await agent.answer(second, false);
+    await run.result();
     expect(paid).toEqual([5]);
   });
 
@@ -267,7 +299,8 @@ describe('a call that asks', () => {
     for await (const part of first.agent.run('Pay 5', { session: 'till' })) if (part.type === 'question') break;
     await first.agent.close();
     const { agent } = await agentWith(replies, { tools: [pay], dataDir: first.dataDir });
-    await agent.answer({ session: 'till', call: 'a' }, true);
+    const [question] = await agent.waiting();
+    await agent.answer(question as Question, true);
     await eventsUntil(agent.client, brand('till'), ({ event }) => event.ends !== undefined);
     expect(await agent.run('Pay 5', { session: 'till' }).result()).toMatchObject({ run: 'run-1', resumed: true });
     expect(paid).toEqual([5]);

@@ -1,7 +1,7 @@
 // Deny wins at the start, not only at planning (docs/design.md, law 6): a call that has not started is judged again whenever
 // what is allowed changes.
 import { describe, expect, test } from 'vitest';
-import type { ConsentPolicy, ToolSpec } from '../../schemas/index.ts';
+import type { ConsentPolicy, HostSessionFacts, ToolSpec } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { CONSENT_TOOLS, asking, calling, owed, policyOf, statuses } from '../support/consent.ts';
 import { type Session, call, session } from '../support/session.ts';
@@ -255,6 +255,28 @@ describe('a tool that is withdrawn', () => {
     );
     const other = amended.takes('ToolRegistrySet', { registry }).batchSettled();
     expect(other.rejections()).toEqual({ 0: 'tool_not_offered' });
+  });
+});
+
+describe('a call that was approved with changes and is not made yet', () => {
+  const place = (workspace: string): HostSessionFacts => ({ host_session_status: 'ready', workspace });
+  const [changed, kept] = [call('b2', 'asks', { x: 2 }), call('a2', 'asks', { x: 1 })];
+  const first = calling(asking(), call('a', 'asks'), call('b', 'asks'))
+    .host(place('/here'))
+    .denied('a', { instead: kept });
+
+  test('is made without a question in the place where it was approved', () => {
+    const made = first.host(place('/here')).denied('b', { instead: changed }).batchSettled();
+    expect(statuses(made)).toEqual(['queued', 'queued']);
+  });
+
+  test('asks again in another place, as long as a move may happen', () => {
+    const between = first.host(place('/there')).denied('b', { instead: changed });
+    expect(statuses(between.batchSettled())).toEqual(['waiting', 'queued']);
+    expect(statuses(between.host(place('/elsewhere')).batchSettled())).toEqual(['waiting', 'waiting']);
+    const later = between.batchSettled().host(place('/elsewhere'));
+    expect(statuses(later)).toEqual(['waiting', 'waiting']);
+    expect(between.batchSettled().state.run).not.toHaveProperty('amended_elsewhere');
   });
 });
 

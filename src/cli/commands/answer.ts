@@ -1,9 +1,10 @@
 // `refold answer`: the result of a call that a person carries out.
 import { readAttachments, storeAttachments } from '../attachments.ts';
-import { type Options, textsOption } from '../command.ts';
+import { type Options, textOption, textsOption } from '../command.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { fulfilling } from '../people/answers.ts';
+import { askApproval, askAtTerminal } from '../people/ask-approval.ts';
 import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall, objectOption } from '../people/waiting-calls.ts';
 import { storeContent } from '../store-content.ts';
@@ -15,6 +16,8 @@ export const answerCommand = (to: AnswerTo, options: Options, output: Output): P
     if (typeof text !== 'string' && data === undefined) {
       throw new CommandFailure('invalid_shape', 'no answer is given. Give --text "…", or --data \'{…}\'');
     }
+    const digest = textOption(options, 'digest');
+    await askApproval(action, { client, output, verb: 'answer', digest, ask: askAtTerminal(output) });
     const answer = typeof text === 'string' ? text : JSON.stringify(data);
     const attached = await storeAttachments(client, await readAttachments(textsOption(options, 'attach')));
     const content = await must(storeContent(client, answer));

@@ -1,4 +1,5 @@
 // `refold approvals`: lists the calls that wait for a person.
+import { questionDigest } from '../../core/status.ts';
 import { withEngine } from '../with-engine.ts';
 import type { Output } from '../output.ts';
 import { actionLines } from '../people/describe-action.ts';
@@ -9,7 +10,7 @@ export async function approvalsCommand(dataDir: string, output: Output): Promise
   return await withEngine(dataDir, async (client) => {
     const waiting = await waitingCalls(client);
     for (const action of waiting) {
-      output.object(action);
+      output.object({ ...action, digest: questionDigest(action) });
       if (output.json) continue;
       const stored = await storedArguments(client, action.arguments_ref);
       for (const line of actionLines(action, { storedArguments: stored })) output.line(line);

@@ -11,15 +11,15 @@ import { visible } from '../preview/visible.ts';
 
 export async function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
   const grant = grantOf(options);
-  const digest = textOption(options, 'digest');
   let granted: string | null = null;
   const exit = await answerCall(to, 'agent.tool_use', output, async (action, client) => {
     if (grant !== undefined) granted = describeGrant(action, grant);
     await askApproval(action, {
       client,
       output,
+      verb: 'approve',
       ask: askAtTerminal(output),
-      ...(digest === undefined ? {} : { digest }),
+      digest: textOption(options, 'digest'),
       ...(granted === null ? {} : { also: granted }),
     });
     return allowing(action, userName(), grant);

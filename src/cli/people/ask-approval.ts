@@ -1,20 +1,22 @@
-// Makes sure that a person has seen a call before it is allowed: the arguments are shown whole and the person is asked, or
-// the command names their digest.
+// Makes sure that a person has seen a call before it is answered: the arguments are shown whole and the person is asked, or
+// the command names the question by its digest.
 import { createInterface } from 'node:readline/promises';
 import pc from 'picocolors';
-import type { RequiredAction } from '../../core/status.ts';
+import { type RequiredAction, questionDigest } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { commandFor } from '../shell-word.ts';
+import { type AnswerVerb, commandFor } from '../shell-word.ts';
 import { storedArguments } from '../stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
 
 export interface ApprovalRequest {
   readonly client: Pick<EngineClient, 'getBlob'>;
   readonly output: Output;
-  /** The digest of the arguments that the person has seen; the person is asked when it is absent. */
-  readonly digest?: string;
-  /** What else is allowed, as a sentence; absent when it is this call alone. */
+  /** The command that answers. */
+  readonly verb: AnswerVerb;
+  /** The digest of the question that the person has seen; the person is asked when it is absent. */
+  readonly digest?: string | undefined;
+  /** What else the answer does, as a sentence. */
   readonly also?: string;
   /** Asks the person; absent where there is no terminal to ask at. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined;
@@ -23,11 +25,12 @@ export interface ApprovalRequest {
 /** Throws a CommandFailure, and nothing is recorded, unless a person has seen what is allowed. */
 export async function askApproval(
   action: RequiredAction,
-  { client, output, digest, also, ask }: ApprovalRequest,
+  { client, output, verb, digest, also, ask }: ApprovalRequest,
 ): Promise<void> {
-  if (digest === action.arguments_digest) return;
+  const question = questionDigest(action);
+  if (digest === question) return;
   if (digest !== undefined) {
-    const message = `--digest is not that of the arguments of ${action.call_id}. Look at them again: refold approvals`;
+    const message = `--digest does not name the question that waits as ${action.call_id}: another call has this id now. Look at it: refold approvals`;
     throw new CommandFailure('arguments_mismatch', message);
   }
   const stored = await storedArguments(client, action.arguments_ref);
@@ -41,11 +44,18 @@ export async function askApproval(
   for (const line of whole) output.line(line);
   if (also !== undefined) output.line(pc.yellow(`  ${also}`));
   if (ask === undefined) {
-    const message = `there is no terminal to ask at. To allow exactly these arguments: ${commandFor('approve', action, `--digest ${action.arguments_digest}`)}`;
+    const message = `there is no terminal to ask at. To answer exactly this call, with your other options: ${commandFor(verb, action, `--digest ${question}`)}`;
     throw new CommandFailure('confirmation_required', message);
   }
-  if (!(await ask('  allow? y/N '))) throw new CommandFailure('not_confirmed', `${action.call_id} still waits`, 1);
+  if (!(await ask(`  ${QUESTIONS[verb]} y/N `)))
+    throw new CommandFailure('not_confirmed', `${action.call_id} still waits`, 1);
 }
+
+const QUESTIONS: Readonly<Record<AnswerVerb, string>> = {
+  approve: 'allow?',
+  deny: 'run your arguments instead?',
+  answer: 'record your answer?',
+};
 
 /** Asks at the terminal; undefined when there is none, or when the output is for a program. */
 export const askAtTerminal = ({ json }: Output): ApprovalRequest['ask'] =>

@@ -3,7 +3,7 @@
 import pc from 'picocolors';
 import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import type { RequiredAction } from '../../core/status.ts';
+import { type RequiredAction, questionDigest } from '../../core/status.ts';
 import { allArguments, previewCall } from '../preview/preview-call.ts';
 import { visible } from '../preview/visible.ts';
 import { commandFor } from '../shell-word.ts';
@@ -82,5 +82,5 @@ export const actionLines = (action: RequiredAction, options: DescribeOptions = {
 /** The commands that answer an action. */
 const commandsFor = (action: RequiredAction): readonly string[] =>
   action.kind === 'agent.custom_tool_use'
-    ? [commandFor('answer', action, '--text "…"')]
+    ? [commandFor('answer', action, `--digest ${questionDigest(action)} --text "…"`)]
     : [commandFor('approve', action), commandFor('deny', action, '--message "…"')];

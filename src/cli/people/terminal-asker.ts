@@ -57,12 +57,15 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
   }
 
   async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
+    // What was typed for a question that was withdrawn is no answer to this one.
+    if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
     for (;;) {
       const typed = await lines.question(QUESTION, { signal });
-      const [word = ''] = typed.trim().toLowerCase();
-      if (word === 'y' || word === 'a') return allowing(action, by);
+      // Whole words only: "stop" must not be taken for `s`.
+      const word = typed.trim().toLowerCase();
+      if (word === 'y' || word === 'yes') return allowing(action, by);
       if (word === 's') return allowing(action, by, {});
-      if (word === 'n' || word === 'd') {
+      if (word === 'n' || word === 'no') {
         return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
       }
       if (word === 'v') showAll();

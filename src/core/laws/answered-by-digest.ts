@@ -83,7 +83,7 @@ function checkAmended(judged: LawCase): readonly LawBreach[] {
     const [ofPerson, made] = [given.get(planned.call_id), observed.get(planned.call_id)];
     if (ofPerson !== undefined && made !== undefined && canonicalText(ofPerson) === canonicalText(made)) return [];
     const against = reading.open?.openedAt ?? position;
-    const message = `"${planned.call_id}" runs as approved with other arguments, but no person gave it so`;
+    const message = `"${planned.call_id}" runs as approved with other arguments, but no person gave it so in this place`;
     return [breachOf('answered_by_digest', judged, { against, message, call: planned })];
   });
 }

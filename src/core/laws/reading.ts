@@ -81,6 +81,8 @@ export function advance(reading: Reading, folded: FoldedEvent, results: Readonly
   const { position, after } = folded;
   noteRules(reading, folded);
   const { open } = reading;
+  // What was approved in one place is not approved in another.
+  if (hasMoved(folded.before.tool_runtime_context, after.tool_runtime_context)) reading.amended = [];
   if (open !== null) noteOpen(reading, open, folded);
   for (const [call, status] of results) {
     call.result = { position, status };
