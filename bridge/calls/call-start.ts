@@ -4,9 +4,7 @@ import { type Either, isLeft, isRight } from 'fp-ts/lib/Either.js';
 import type { OwnerId } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { HostPlace } from '../../schemas/tool-set.ts';
-import type { EngineClient } from '../../src/client/client.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
-import type { Link } from '../engine-link/link.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import type { Executors } from '../executors/executors.ts';
 import type { Redactor } from '../secrets/redactor.ts';
@@ -20,8 +18,6 @@ interface CallStartsOptions {
   readonly redactor: Redactor;
   readonly planCheck: PlanCheck;
   readonly outbox: Outbox;
-  readonly client: EngineClient;
-  readonly link: Link;
 }
 
 export interface CallStarts {
@@ -30,7 +26,7 @@ export interface CallStarts {
 }
 
 export function newCallStarts(options: CallStartsOptions): CallStarts {
-  const { owner, nonce, executors, redactor, planCheck, outbox, client, link } = options;
+  const { owner, nonce, executors, redactor, planCheck, outbox } = options;
   let placesTold = 0;
 
   async function record(call: HeldCall): Promise<boolean> {
@@ -71,8 +67,7 @@ export function newCallStarts(options: CallStartsOptions): CallStarts {
     placesTold += 1;
     const event_id = eventIdOf(effect_id, `place/${nonce}/${placesTold}`);
     const event = { kind: 'HostSessionUpdated', event_id, host_session: place } as const;
-    // It reports on no effect, so that it names no lease: no bridge opens a host session while calls run.
-    return isRight(await link.ask('submit', () => client.submit(session_id, { events: [event] })));
+    return isRight(await outbox.report(session_id, event, effect_id));
   }
 
   return { record };

@@ -3,9 +3,9 @@
 import { digestText } from '../../schemas/canonical.ts';
 import { EVENT_ID_CHARS_MAX, type EffectId, type EventId, brand } from '../../schemas/ids.ts';
 
-/** `<effect>/<what>`, or the digest of that when it is too long for a key. */
+/** `<effect>/<what>`; with the digest of the effect when it is too long for a key. An engine reserves both for its reports. */
 export function eventIdOf(effectId: EffectId, what: string): EventId {
   const plain = `${effectId}/${what}`;
   // Effect ids and event ids allow the same characters.
-  return brand<'EventId'>(plain.length <= EVENT_ID_CHARS_MAX ? plain : digestText(plain));
+  return brand<'EventId'>(plain.length <= EVENT_ID_CHARS_MAX ? plain : `${digestText(effectId)}/${what}`);
 }

@@ -1,7 +1,13 @@
 // A brake holds: calls that a bridge has leased and not started never start once they are denied, whatever process restarts.
-import { expect, test } from 'vitest';
+import { left } from 'fp-ts/lib/Either.js';
+import { describe, expect, test } from 'vitest';
+import { digestText } from '../../schemas/canonical.ts';
+import { BRIDGE } from '../../schemas/access.ts';
+import { brand } from '../../schemas/ids.ts';
+import { must } from '../../src/client/must.ts';
+import { withAccess } from '../../src/client/with-access.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
-import { A, B, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
+import { A, B, SESSION, callsIn, newWorld, packageOf, settled, started } from '../support/engine/world.ts';
 import { ASKS, BARRIER, FREE, HOSTED, ONCE, tool } from '../support/tools.ts';
 
 const LOOK = tool('look', {
@@ -89,9 +95,46 @@ test('what was allowed in one place does not start in another: the bridge report
     result: 'allow',
   } as const;
   await talk.submit([{ ...allow, grant: {} }]);
-  const [effect] = callsIn(await talk.lease(B));
-  const startedIn = (place: object) => ({ ...started(effect ?? expect.fail('not leased'), B), place }) as never;
+  const grant = await talk.lease(B);
+  const effect = callsIn(grant)[0] ?? expect.fail('not leased');
+  const startedIn = (place: object) => ({ ...started(effect, B), place }) as never;
   expect(await talk.outcome(startedIn(there), B)).toBe('other_place');
-  await talk.submit([{ kind: 'HostSessionUpdated', host_session: there }]);
+  // As a bridge reports it: under the lease of the call.
+  const { effect_id } = effect;
+  const leases = [{ effect_id, epoch: grant.epochs[0] ?? expect.fail('no epoch') }];
+  const event_id = brand<'EventId'>(`${effect_id}/place/1`);
+  const events = [{ kind: 'HostSessionUpdated', event_id, host_session: there } as const];
+  const bridge = withAccess(talk.client, BRIDGE);
+  expect(await bridge.submit(SESSION, { events, owner: A, leases })()).toMatchObject(left({ code: 'lease_required' }));
+  await must(bridge.submit(SESSION, { events, owner: B, leases }));
   expect(await talk.outcome(startedIn(there), B)).toBe('waits_for_person');
+});
+
+describe('an event id that names an effect', () => {
+  const RESERVED = [
+    'batch-1/free/1/settled',
+    'batch-1/settle/settled',
+    'run-1/turn-2/observed',
+    'undo/3/settled',
+    'wake/9',
+  ];
+
+  test.each([...RESERVED, `run/${'a'.repeat(64)}`, `${digestText('batch-1/free/1')}/settled`])(
+    'is not taken by another event: %s',
+    async (event_id) => {
+      const { world, callOf } = await leasing('free', 'look');
+      const { talk } = world;
+      const steer = { kind: 'RunSteered', run_id: 'run-1', event_id, input: { text: 'hurry' } } as const;
+      expect(await talk.outcome(steer)).toBe('invalid_shape');
+      // Nor by the report of a bridge on another effect.
+      expect(await talk.outcome({ ...settled(callOf('look')), event_id }, A)).toBe('invalid_shape');
+      expect(await talk.outcome({ ...settled(callOf('look')), event_id: 'batch-1/look/1/settled' }, A)).toBe('done');
+    },
+  );
+
+  test('is the report on it, by its holder', async () => {
+    const { world, callOf } = await leasing('look');
+    const report = { ...settled(callOf('look')), event_id: `${digestText('batch-1/look/1')}/settled` };
+    expect(await world.talk.outcome(report, A)).toBe('done');
+  });
 });

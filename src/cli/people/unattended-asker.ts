@@ -28,8 +28,9 @@ export function newPrintingAsker(output: Output): Asker {
 }
 
 /**
- * Allows every call that asks, and its tool for the rest of the session; `why` is recorded as the author. An answer that the
- * engine does not take, as on a full disk, is told once and given again until the call no longer waits.
+ * Allows every call that asks, each by an answer of its own, so that nothing stays allowed when the command has ended; `why`
+ * is recorded as the author. An answer that the engine does not take, as on a full disk, is told once and given again until
+ * the call no longer waits.
  */
 export function newAllowingAsker(client: EngineClient, why: string, output: Output, againMs = AGAIN_MS): Asker {
   const printing = newPrintingAsker(output);
@@ -40,7 +41,7 @@ export function newAllowingAsker(client: EngineClient, why: string, output: Outp
   let timer: NodeJS.Timeout | null = null;
 
   async function allow(action: RequiredAction): Promise<void> {
-    const submitted = await client.submit(action.session_id, { events: [allowing(action, why, {})] })();
+    const submitted = await client.submit(action.session_id, { events: [allowing(action, why)] })();
     // The recorded confirmation is printed like every other event.
     if (!isLeft(submitted)) output.object({ event: 'allowed', by: why, action });
     else refused(action, submitted.left.message);

@@ -11,6 +11,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type {
   Heartbeat,
   HeartbeatReply,
+  HeldLease,
   LeaseGrant,
   LeaseKey,
   LeaseRequest,
@@ -25,6 +26,7 @@ import { type Lease, LeaseHolds } from './lease-holds.ts';
 import { type Claimant, type LeaseStatus, leaseStatusOf } from './lease-status.ts';
 import { LeaseWaiters } from './lease-waiters.ts';
 import { OwedEffects, hasWorkOutsideRun } from './owed-effects.ts';
+import { refuseEventId } from './report-ids.ts';
 import { endsItsBatch, openingOf, reportOn } from './reports.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
@@ -115,9 +117,13 @@ export class LeaseTable {
   refuseReport(session: SessionId, ingress: Ingress, request: Submit): Rejection | null {
     const { owner, leases = [] } = request;
     const effect = this.#reportedBy(session, ingress);
-    if (effect === null) return null;
-    // An operator may also state facts of a host that no bridge is opening.
-    if (owner === undefined && ingress.kind === 'HostSessionUpdated' && !this.#isHeld(session, effect)) return null;
+    if (effect === null) return refuseEventId(ingress, []);
+    if (ingress.kind === 'HostSessionUpdated' && !this.#isHeld(session, effect)) {
+      // An operator may also state facts of a host that no bridge is opening, and the holder of a call where it would run it.
+      if (owner === undefined) return refuseEventId(ingress, []);
+      const held = this.#reportable(session, owner, leases);
+      if (held.length > 0) return refuseEventId(ingress, held);
+    }
     const epoch = leases.find(({ effect_id }) => effect_id === effect)?.epoch;
     if (owner === undefined || (epoch === undefined && !endsItsBatch(ingress, request))) {
       const missing = owner === undefined ? 'an owner' : 'its epoch under leases';
@@ -129,7 +135,7 @@ export class LeaseTable {
     const status = this.#statusOf({ session_id: session, effect_id: effect }, { owner, epoch });
     return status === 'lost'
       ? reject('stale_lease', '', `the lease on ${effect} was lost; stop this work and request leases again`)
-      : null;
+      : refuseEventId(ingress, [effect]);
   }
 
   /** The generate that this claimant holds under this epoch; why not, else. */
@@ -210,6 +216,15 @@ export class LeaseTable {
     const owed = this.#owed.get(session);
     if (ingress.kind === 'HostSessionUpdated') return openingOf(owed?.state().run?.run_id);
     return reportOn(ingress, owed?.retries() ?? 0)?.effect ?? null;
+  }
+
+  /** The effects among these leases that the session owes, and that the owner has not lost. */
+  #reportable(session_id: SessionId, owner: OwnerId, leases: readonly HeldLease[]): readonly EffectId[] {
+    const owed = this.#owed.get(session_id);
+    return leases.flatMap(({ effect_id, epoch }) => {
+      const mayReport = this.#statusOf({ session_id, effect_id }, { owner, epoch }) !== 'lost';
+      return mayReport && owed?.find(effect_id) !== undefined ? [effect_id] : [];
+    });
   }
 
   #isHeld(session: SessionId, effect: EffectId): boolean {

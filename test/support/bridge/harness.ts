@@ -3,12 +3,14 @@ import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { runBridge } from '../../../bridge/loop.ts';
 import type { BridgeLogLine } from '../../../bridge/log.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
+import { withAccess } from '../../../src/client/with-access.ts';
 import type { CallReport } from '../../../bridge/executors/call-report.ts';
 import type { BridgeLedger } from '../../../bridge/ledger/bridge-ledger.ts';
 import { type CallContext, type Executor, combineExecutors } from '../../../bridge/executors/executors.ts';
 import type { Provider, ReplyCall } from '../../../bridge/providers/provider.ts';
 import { scriptedProvider } from '../../../bridge/providers/scripted.ts';
 import { defineTool } from '../../../schemas/define-tool.ts';
+import { BRIDGE } from '../../../schemas/access.ts';
 import { type OwnerId, type SessionId, brand } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { RunConfig } from '../../../schemas/run.ts';
@@ -193,7 +195,11 @@ export function newWorld({ turns = [], config = {}, sessions = [SESSION], onRun 
       // Bridges with different names must draw different random numbers.
       let seed = Array.from(Buffer.from(owner)).reduce((sum, byte) => 31 * sum + byte, first) % 2_147_483_647;
       const done = runBridge({
-        client: mortal(engine.client, () => dead),
+        // As every bridge that is not the operator's own process: what only an operator's client may do fails here.
+        client: withAccess(
+          mortal(engine.client, () => dead),
+          BRIDGE,
+        ),
         owner: name,
         executors: combineExecutors(executors ?? [executor(tools)]),
         provider,
