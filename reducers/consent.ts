@@ -106,11 +106,19 @@ function wordsOf(value: unknown): string | null {
   return plain ? value.join(' ') : null;
 }
 
-/** A `..` segment may lead out of the folder that a pattern names. */
-const climbs = (value: string): boolean => value.split(/[/\s]/).includes('..');
+/** A `..` segment may lead out of the folder that a pattern names, also as a tool writes it that decodes URLs. */
+const climbs = (value: string): boolean =>
+  value
+    .replaceAll(/%2e/gi, '.')
+    .split(/[/\\\s]|%2f|%5c/i)
+    .includes('..');
 
-/** What `*` does not stand for. */
-const BOUNDS = /[/\s\p{Cc}]/u;
+/** What `*` does not stand for: what separates words, or the parts of a path or a URL. */
+const BOUNDS = /[/\\\s\p{Cc}?#@:%]/u;
+/** A word that begins with `-` is no ordinary argument of a command, so that `*` does not stand for it. */
+const isOption = (value: string, at: number): boolean =>
+  value[at] === '-' && (at === 0 || /\s/.test(value[at - 1] ?? ''));
+
 /** So many characters are read in one step. */
 const CHARS_PER_STEP = 8;
 
@@ -136,7 +144,7 @@ export function matches(pattern: string, value: string, work: GrantWork = newGra
         if (work.steps < 0) return false;
         if (next.has(end)) break;
         next.add(end);
-        if (token === '*' && BOUNDS.test(value[end] ?? '/')) break;
+        if (token === '*' && (BOUNDS.test(value[end] ?? '/') || isOption(value, end))) break;
       }
     }
     reachable = next;

@@ -25,8 +25,9 @@ export function applyHostSession(next: NextState, facts: HostSessionFacts): void
       else delete context.commands_share_user;
     }
     if (facts.workspace !== undefined) {
+      // At the same path, a bridge that knows no name does not make the known one forgotten: another name is another place.
+      if (facts.workspace_name === undefined && facts.workspace !== context.workspace) delete context.workspace_name;
       context.workspace = facts.workspace;
-      if (facts.workspace_name === undefined) delete context.workspace_name;
     }
     if (facts.workspace_name !== undefined) context.workspace_name = facts.workspace_name;
     if (facts.capabilities !== undefined) context.capabilities = [...new Set(facts.capabilities)].sort();

@@ -216,6 +216,26 @@ describe('grants', () => {
     ['src/*', 'src/a\u0085b', false],
     ['src/*', 'src/a\u0000b', false],
     ['git *', 'git a\u2003b', false],
+    // Another host, in the ways in which a host ends.
+    ['https://*.a.com/**', 'https://api.a.com/x', true],
+    ['https://*.a.com/**', 'https://evil.com?.a.com/x', false],
+    ['https://*.a.com/**', 'https://evil.com#.a.com/x', false],
+    ['https://*.a.com/**', 'https://evil.com:443\\.a.com/x', false],
+    ['https://*.a.com/**', 'https://evil.com\\.a.com/x', false],
+    ['https://*.a.com/**', 'https://evil.com@.a.com/x', false],
+    ['https://*.a.com/**', 'https://evil.com%2f.a.com/x', false],
+    // An option is no ordinary word.
+    ['npm run *', 'npm run test', true],
+    ['npm run *', 'npm run --script-shell=x', false],
+    ['npm *', 'npm -x', false],
+    ['*', '-x', false],
+    ['npm -*', 'npm -x', true],
+    ['a*', 'a-b', true],
+    // A climb as Windows and URLs write it.
+    ['src/**', 'src/..\\..\\x', false],
+    ['src/**', 'src/..%2fx', false],
+    ['src/**', 'src/%2E%2e/x', false],
+    ['src/**', 'src/a%2Eb', true],
   ])('%s on %j: %s', (pattern, path, expected) => {
     expect(covers(pattern, { path })).toBe(expected);
   });
@@ -239,18 +259,21 @@ describe('grants', () => {
 
 describe('wildcards', () => {
   /** The definition by trial: a wildcard matches nothing, or one more character. */
-  function naive(tokens: readonly string[], value: string): boolean {
+  function naive(tokens: readonly string[], value: string, before = ' '): boolean {
     const [token, ...rest] = tokens;
     if (token === undefined) return value === '';
-    if (token !== '*' && token !== '**') return value.startsWith(token) && naive(rest, value.slice(token.length));
-    if (naive(rest, value)) return true;
+    if (token !== '*' && token !== '**') {
+      return value.startsWith(token) && naive(rest, value.slice(token.length), token.at(-1));
+    }
+    if (naive(rest, value, before)) return true;
     const [first] = value;
-    if (first === undefined || (token === '*' && /[\s/]/.test(first))) return false;
-    return naive(tokens, value.slice(1));
+    if (first === undefined) return false;
+    if (token === '*' && (/[\s/?]/.test(first) || (first === '-' && before === ' '))) return false;
+    return naive(tokens, value.slice(1), first);
   }
 
-  const TOKENS = fc.array(fc.constantFrom('*', '**', 'a', 'b', '/', ' ', 'ab'), { maxLength: 8 });
-  const VALUE = fc.array(fc.constantFrom('a', 'b', '/', ' '), { maxLength: 10 }).map((parts) => parts.join(''));
+  const TOKENS = fc.array(fc.constantFrom('*', '**', 'a', '-', '/', ' ', 'a-'), { maxLength: 8 });
+  const VALUE = fc.array(fc.constantFrom('a', '-', '/', ' ', '?'), { maxLength: 10 }).map((parts) => parts.join(''));
 
   test('match exactly what the definition matches', () => {
     let both = 0;

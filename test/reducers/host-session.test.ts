@@ -95,6 +95,15 @@ describe('the place of a host', () => {
     }
   });
 
+  test('is not forgotten by a bridge that names no workspace: another name at the same path is another place', () => {
+    const run = calling(inPlace, call('a', 'asks')).allowed('a', { grant: {} });
+    const { workspace_name: _name, ...nameless } = HERE;
+    const between = run.host(nameless);
+    expect(between.state.consent.grants).toHaveLength(1);
+    const moved = between.host({ ...HERE, workspace_name: brand<'WorkspaceName'>('w@2') });
+    expect([statuses(moved), moved.state.consent.grants]).toEqual([['waiting'], []]);
+  });
+
   test('changes while an approved call runs: its next attempt asks', () => {
     const again = tool('again', { permission_policy: 'always_ask', idempotent: true });
     const ready = asking({}, {}, [again]).host({ host_session_status: 'ready', ...HERE });
