@@ -1,5 +1,5 @@
 // Derives the arguments of `refold run` and `refold bridge` from their options and the environment.
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TURNS_MAX } from '../../schemas/limits.ts';
 import { type CassetteHead, readCassetteHead } from '../files/cassette.ts';
@@ -92,7 +92,8 @@ function recordArguments({ record, recording }: Options): readonly string[] {
     throw new CommandFailure('invalid_shape', `--record ${record}: ${why}`);
   };
   if (recording !== undefined) refuse('a recorded model sends nothing that could be recorded; leave one of them out');
-  if (existsSync(record)) refuse('the file exists; give the name of a new one');
+  // A link that leads nowhere is taken, too.
+  if (lstatSync(record, { throwIfNoEntry: false }) !== undefined) refuse('the file exists; give the name of a new one');
   return ['--record', resolve(record)];
 }
 

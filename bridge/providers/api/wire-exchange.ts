@@ -24,7 +24,8 @@ export interface WireAttempt {
 }
 
 /** An attempt that is over, without the key: what a cassette holds of it. */
-export interface WireExchange extends Pick<WireAttempt, 'api' | 'target' | 'body' | 'status' | 'headers' | 'lost'> {
+export interface WireExchange extends Pick<WireAttempt, 'api' | 'target' | 'body' | 'status' | 'lost'> {
+  readonly headers: Pick<Headers, 'get'> | null;
   /** Null when a key came in pieces. */
   readonly response: Buffer | null;
   /** The key was cut out of the response. */
@@ -38,10 +39,12 @@ export interface Settled {
 }
 
 export async function settleExchange(attempt: WireAttempt, keys: Redactor): Promise<Settled> {
-  const { api, target, body, status, headers, lost } = attempt;
+  const { api, target, body, status, lost } = attempt;
   const received = Buffer.concat(attempt.received.splice(0));
   const { bytes, redacted } = await redactResponse(received, keys);
   const sent = Buffer.from(body, 'utf8');
+  // A server may repeat the key anywhere: in the address of a redirect, for example.
+  const headers = attempt.headers === null ? null : withoutKeys(attempt.headers, keys);
   const wire = { api, target, body: keys.text(body), status, headers, lost, response: bytes, redacted };
   if (keys.has(sent)) return { wire, exchange: null };
   const { model, baseUrl, stream } = target;
@@ -53,4 +56,13 @@ export async function settleExchange(attempt: WireAttempt, keys: Redactor): Prom
     ...(redacted ? { response_redacted: true as const } : {}),
   };
   return { wire, exchange };
+}
+
+function withoutKeys(headers: Headers, keys: Redactor): Pick<Headers, 'get'> {
+  return {
+    get(name) {
+      const value = headers.get(name);
+      return value === null ? null : keys.text(value);
+    },
+  };
 }

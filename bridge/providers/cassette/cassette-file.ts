@@ -1,10 +1,14 @@
 // Writes a cassette: each exchange is one line that is appended in one write, so that the file is whole after each of them. Only
 // its owner can read it.
+import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Redactor } from '../../secrets/redactor.ts';
 import { redactResponse } from '../../secrets/redact-response.ts';
 import type { WireExchange } from '../api/wire-exchange.ts';
 import { lineOf } from './line.ts';
+
+/** Not through a link, which a tool may have left in the workspace. */
+const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 
 export interface CassetteFile {
   /** Cuts the secrets out, then writes. */
@@ -14,22 +18,13 @@ export interface CassetteFile {
 
 /** Opens a new file, or one that an earlier process of the same run has begun. `redactor` gives the secrets known so far. */
 export async function openCassetteFile(path: string, redactor: () => Redactor): Promise<CassetteFile> {
-  const file = await open(path, 'a+', 0o600);
+  const file = await open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   await endTornLine(file);
   let last: Promise<void> = Promise.resolve();
   const write = async (exchange: WireExchange): Promise<void> => {
     const secrets = redactor();
-    const { body, lost, target } = exchange;
-    const clean = await responseWithout(exchange, secrets);
-    await file.appendFile(
-      lineOf({
-        ...exchange,
-        target: { ...target, baseUrl: secrets.text(target.baseUrl), model: secrets.text(target.model) },
-        body: secrets.text(body),
-        lost: lost === null ? null : secrets.text(lost),
-        response: clean,
-      }),
-    );
+    const response = await responseWithout(exchange, secrets);
+    await file.appendFile(lineOf({ ...exchange, response }, (text) => secrets.text(text)));
   };
   return {
     add: (exchange) => {

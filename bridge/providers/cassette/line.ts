@@ -40,24 +40,32 @@ export type CassetteLine = TypeOf<typeof CassetteLine>;
 
 const HEADERS = ['content-type', 'retry-after', 'retry-after-ms', 'location'];
 
-/** The line of an exchange, with its line feed. The fields that name the server come first (src/files/cassette.ts). */
-export function lineOf({ api, target, body, status, headers, lost, response }: WireExchange): string {
+/**
+ * The line of an exchange, with its line feed. The fields that name the server come first (src/files/cassette.ts). `clean` cuts
+ * the secrets out of every text; those of the response are cut out before.
+ */
+export function lineOf(
+  { api, target, body: sent, status, headers, lost, response }: WireExchange,
+  clean: (text: string) => string,
+): string {
   const kept = HEADERS.flatMap((name) => {
     const value = headers?.get(name) ?? null;
-    return value === null ? [] : [[name, value] as const];
+    // A header holds no other characters, and the mark of a secret has some.
+    return value === null ? [] : [[name, clean(value).replaceAll(/[^\t -~]/g, '?')] as const];
   });
+  const body = clean(sent);
   const head = {
     cassette: CASSETTE_VERSION,
     api,
-    base_url: target.baseUrl,
-    model: target.model,
+    base_url: clean(target.baseUrl),
+    model: clean(target.model),
     stream: target.stream,
   };
   const rest = {
     status,
     headers: Object.fromEntries(kept),
     ...(response === null ? {} : responseFields(response)),
-    ...(lost === null ? {} : { lost }),
+    ...(lost === null ? {} : { lost: clean(lost) }),
   };
   return `${JSON.stringify({ ...head, digest: digestText(body), request: body, ...rest })}\n`;
 }

@@ -1,6 +1,6 @@
 // What an answer says about the wire: the digest of what was sent, the bytes that came, and no key in either. And what a cassette
 // plays of it.
-import { appendFile, readFile, stat } from 'node:fs/promises';
+import { appendFile, readFile, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiProviderOptions, apiProvider } from '../../../../bridge/providers/api/api-provider.ts';
@@ -94,6 +94,7 @@ describe.each(EVERY_API)('an exchange with $api', (sample) => {
       const recorded: unknown[] = [];
       const answers = [
         { status: 429, headers: { 'retry-after': '7' }, body: sample.error(`slow down, ${KEY}`) },
+        { status: 302, headers: { location: `/login?${KEY}`, 'content-type': `a/b; c=${SECRET}` }, body: '' },
         { ...streamOf(sample, ['lost']), body: '', reset: true as const },
         streamOf(sample, ['some ', 'text ', isBinary(sample) ? '' : SECRET]),
       ];
@@ -181,6 +182,14 @@ describe('a cassette', () => {
       const failed = await failureOf(play(provider, 'four'));
       expect(failed.code).toBe('recording_differs');
       expect(failed.message).toContain('line 1 of the cassette at "/messages/0/content": recorded "one", now "four"');
+    }));
+
+  test('is not written through a link', () =>
+    inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'a.cassette');
+      await symlink(join(directory, 'elsewhere'), path);
+      await expect(openCassetteFile(path, () => createRedactor([]))).rejects.toThrow('ELOOP');
+      expect(await readdir(directory)).toEqual(['a.cassette']);
     }));
 
   test('that a killed process left with half a line is continued, and a half line is not played', () =>
