@@ -267,6 +267,10 @@ export const CONNECTIONS_MAX = 512;
 export const CONNECTIONS_FOR_OPERATORS = 64;
 /** Most of them that viewers may use, so that they keep no bridge out. */
 export const CONNECTIONS_OF_VIEWERS_MAX = CONNECTIONS_MAX / 2;
+/** Most requests of one connection that wait for their answers; with more, it is closed. */
+export const REQUESTS_PER_CONNECTION_MAX = 16;
+/** Most requests of viewers that are worked on at a time; others wait, so that they keep no operator waiting. */
+export const REQUESTS_OF_VIEWERS_MAX = 16;
 /**
  * Longest time in which the reader of a response takes nothing of what is ready for it, in milliseconds. Then its
  * connection is closed.

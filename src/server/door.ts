@@ -2,7 +2,7 @@
 // connections and little time, and the oldest of them goes when another one comes, so that they cannot keep others out. A
 // client may open many at once, so each has a moment to be read before it can go.
 // Known connections have a limit of their own, with slots that only operators may take, and a smaller one for viewers. A
-// reader that stalls loses its connection.
+// reader that stalls loses its connection, and so does whoever sends many requests without waiting for an answer.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Scope } from '../../schemas/access.ts';
@@ -10,6 +10,7 @@ import {
   CONNECTIONS_FOR_OPERATORS,
   CONNECTIONS_MAX,
   CONNECTIONS_OF_VIEWERS_MAX,
+  REQUESTS_PER_CONNECTION_MAX,
   STALLED_MS_MAX,
   STRANGERS_AT_ONCE_MAX,
   STRANGERS_MAX,
@@ -63,7 +64,13 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
 
   // Before the server answers, which may be at once.
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    open.set(socket, (open.get(socket) ?? 0) + 1);
+    const unanswered = (open.get(socket) ?? 0) + 1;
+    open.set(socket, unanswered);
+    // Answers that wait for others on the same connection are held in memory, whole.
+    if (unanswered > REQUESTS_PER_CONNECTION_MAX) {
+      socket.destroy();
+      return;
+    }
     const scope = known.get(socket);
     if (scope !== undefined) keep(socket, scope);
     response.once('close', () => open.set(socket, (open.get(socket) ?? 1) - 1));

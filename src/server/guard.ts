@@ -3,10 +3,12 @@
 import type { MiddlewareHandler } from 'hono';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { pause } from '../turns.ts';
+import { REQUESTS_OF_VIEWERS_MAX } from '../../schemas/limits.ts';
 import type { Door } from './door.ts';
 import { headerOf, incomingOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
 import type { TokenHolder, Tokens } from './tokens.ts';
+import { newTurnstile } from './turnstile.ts';
 
 /** The host names of an engine on loopback. */
 export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
@@ -21,7 +23,11 @@ export interface Guarded {
 
 /** `door`: keeps the connections of those who name a token; without one, as in a test without a server, none is kept. */
 export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): MiddlewareHandler<Guarded> {
+  const viewers = newTurnstile(REQUESTS_OF_VIEWERS_MAX);
   return async (context, next) => {
+    const socket = incomingOf(context)?.socket;
+    // Requests that came in one packet with the one for which the connection was closed.
+    if (socket?.destroyed === true) return refused(GONE);
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
       return refused(
@@ -41,13 +47,21 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
     const holder = given === undefined ? null : tokens.find(given);
     if (holder === null) return refused(unauthorized());
     context.set('holder', holder);
-    const socket = incomingOf(context)?.socket;
     if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope)) return refused(NO_SLOT);
     const rest = pause();
     if (rest !== null) await rest;
-    return await next();
+    if (holder.access.scope !== 'viewer') return await next();
+    const leave = await viewers.enter();
+    try {
+      // Nobody reads the answer.
+      return socket?.destroyed === true ? refused(GONE) : await next();
+    } finally {
+      leave();
+    }
   };
 }
+
+const GONE = reject('queue_full', '', 'the connection is closed; wait for answers before sending more requests');
 
 const NO_SLOT = reject(
   'queue_full',

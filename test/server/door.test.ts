@@ -8,6 +8,7 @@ import {
   CONNECTIONS_MAX,
   CONNECTIONS_OF_VIEWERS_MAX,
   LEASES_WAITING_MAX,
+  REQUESTS_PER_CONNECTION_MAX,
   STRANGERS_AT_ONCE_MAX,
   STRANGERS_MAX,
   STRANGER_MS_MAX,
@@ -115,6 +116,20 @@ describe('an interrupt is answered within a second', () => {
       'queue_full',
     );
   });
+});
+
+test('a connection that sends many requests without waiting is closed, and few of them are worked on', async () => {
+  const { served, engine } = server();
+  const asked = vi.spyOn(engine.client, 'info');
+  const many = request('GET', '/v1', KNOWN).repeat(1_000);
+  // Resolves only when the server closes the connection.
+  await sendBytes(served.port, [many]);
+  const worked = asked.mock.calls.length;
+  expect(worked).toBeLessThanOrEqual(REQUESTS_PER_CONNECTION_MAX);
+  const few = request('GET', '/v1', KNOWN).repeat(3) + request('GET', '/v1', KNOWN, 'connection: close');
+  expect((await sendBytes(served.port, [few])).split('HTTP/1.1 200')).toHaveLength(5);
+  expect(asked.mock.calls.length).toBe(worked + 4);
+  asked.mockRestore();
 });
 
 test.each([
