@@ -82,7 +82,7 @@ test('one that its run did not wait for is found with the event that ended it', 
 
 test('it is written with what it cost and what is kept of the answers', () => {
   const [first] = found;
-  if (first?.summary == null) throw new Error('the first compaction has a summary');
+  if (first === undefined || first.summary === null) throw new Error('the first compaction has a summary');
   const response = digestText('the answer');
   const request = digestText('the request');
   const exchange = { encoder: 'openai.chat/1', request, response, response_bytes: 10 };

@@ -8,7 +8,7 @@ import { reject } from '../../schemas/rejection.ts';
 import { newUnnamedBlobs } from '../../src/engine/unnamed-blobs.ts';
 import { must } from '../../src/client/must.ts';
 import { newDisk } from '../support/engine/disk.ts';
-import { type LooseIngress, newWorld, packageOf } from '../support/engine/world.ts';
+import { newWorld, packageOf } from '../support/engine/world.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { FREE } from '../support/tools.ts';
 
@@ -54,9 +54,7 @@ test('in an engine, parts are refused beyond the bound; what is made of them cou
   // Its parts are free now: joined in another order they would fill the disk for nothing.
   expect(await client.joinBlobs({ parts: [second, first] })()).toMatchObject({ left: { code: 'uploads_full' } });
   await world.talk.create(packageOf([FREE]));
-  await world.talk.submit([
-    { kind: 'RunRequested', input: { ref: joined, bytes: 2 * MIN, head: '', tail: '' } } as LooseIngress,
-  ]);
+  await world.talk.submit([{ kind: 'RunRequested', input: { ref: joined, bytes: 2 * MIN, head: '', tail: '' } }]);
   expect(isRight(await put(4))).toBe(true);
   expect(isRight(await put(5))).toBe(true);
   expect(await put(6)).toMatchObject({ left: { code: 'uploads_full' } });

@@ -199,7 +199,7 @@ describe('what went over the wire of a compaction', () => {
     expect(exchange).toMatchObject({ response_redacted: true });
     expect(stored(answered.world, exchange)).toBe('is ‹secret›');
     const spread = await longRun(
-      () => ({ content: `${SECRET}`, calls: [call('a', 'read')], exchange: wire('in pieces') }),
+      () => ({ content: SECRET, calls: [call('a', 'read')], exchange: wire('in pieces') }),
       [SECRET],
     );
     const failed = recordedOf(spread.world.engine.of('CompactFailed')[0]);
