@@ -79,7 +79,10 @@ export async function digestInSlices(bytes: Buffer): Promise<Digest> {
 }
 
 /** Whether a secret is in the bytes: slices overlap by the longest one. */
-export async function hasInSlices(bytes: Buffer, { has, reach }: Pick<Redactor, 'has' | 'reach'>): Promise<boolean> {
+export async function hasInSlices(
+  bytes: Uint8Array,
+  { has, reach }: Pick<Redactor, 'has' | 'reach'>,
+): Promise<boolean> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     if (at > 0) await nextTurn();
     if (has(bytes.subarray(Math.max(0, at - reach), at + SLICE_BYTES))) return true;
