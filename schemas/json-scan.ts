@@ -96,7 +96,7 @@ export function scanJson(text: string, marksMax = Infinity): Rejection | null {
     } else if (code === COMMA) {
       values += 1;
       if (values > JSON_NODES_MAX) return reject('too_large', '', tooManyValues);
-      if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
+      nextItem(frame);
     } else if (code === COLON) keys += 1;
     if (values + opened > marksMax || keys > marksMax) return reject('too_large', '', tooManyMarks(marksMax));
     index += 1;
@@ -113,6 +113,11 @@ export const tooManyMarks = (most: number): string =>
 /** Whether the string from `index` to `end` is a key that its object has already. */
 const repeatsKey = (frame: Frame | undefined, text: string, index: number, end: number): boolean =>
   frame !== undefined && frame.keys !== null && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
+
+/** Notes that the next item of an array begins. */
+function nextItem(frame: Frame | undefined): void {
+  if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
+}
 
 /** Adds the key to an object; true when it has this key already. */
 function takeKey(frame: Frame, key: string): boolean {
