@@ -207,6 +207,11 @@ export const LEASE_EFFECTS_MAX = 256;
 /** Duration of a lease without a heartbeat, in milliseconds. Then it expires, and its effect may be granted again. */
 export const LEASE_TTL_MS = 15_000;
 /**
+ * How often bridges may lose the lease on one request to a model: each loss may cost an answer. With the last one the engine
+ * reports the request as failed with `bridges_lost`, and the run ends.
+ */
+export const ANSWERS_LOST_MAX = 8;
+/**
  * Kinds of lease requests for which the engine caches the sessions that may have free effects. Beyond it the least
  * recently used is dropped.
  */

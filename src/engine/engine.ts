@@ -290,6 +290,7 @@ function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFaul
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
     // A report that comes too late is refused; one that storage does not accept is sent again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
+    onAnswerLost: (session, lost) => void sessions.report(session, lost),
   });
   const times = new SessionTimes(clock);
   const wakes = new Wakes({
