@@ -480,6 +480,8 @@ export const BLOB_CACHE_BYTES_MAX = 32 * 1_048_576;
 export const REPLY_BYTES_MAX = 16 * 1_048_576;
 /** Most commas and brackets in one JSON text of a reply: an event, or the whole body. More fail the generate. */
 export const REPLY_VALUES_MAX = 131_072;
+/** Most commas and brackets in all events of a streamed reply together, some eight bytes for each. More fail the generate. */
+export const REPLY_VALUES_SUM_MAX = 2_097_152;
 /** Levels of arrays and objects in a reply of a model. A deeper one fails the attempt. */
 export const REPLY_DEPTH_MAX = 1_000;
 /** Bytes of a model's reply that are decoded before other work of the process runs. */
