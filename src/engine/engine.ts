@@ -146,7 +146,7 @@ export const startEngine =
       await blobs.close();
       return left(rejection);
     };
-    const fault = boundFault(ports);
+    const fault = boundFault(ports) ?? clockFault(clock);
     if (fault !== null) return await refuse(fault);
     const tellFault = tellOnce(ports.tellFault ?? (() => undefined));
     const onFault = (error: unknown): void => tellError(tellFault, null, 'reserving lease epochs', error);
@@ -265,6 +265,18 @@ function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejectio
     if (decoded !== null && isLeft(decoded)) return { ...decoded.left, path: `/${name}` };
   }
   return null;
+}
+
+/** Only asked at the start: from then on the clock of an engine does not go back. */
+function clockFault(clock: Clock): Rejection | null {
+  const now = clock.now();
+  if (now >= 0) return null;
+  const shows = `the clock of this machine shows a time before 1970 (${now} ms from its beginning)`;
+  return reject(
+    'invalid_value',
+    '/clock',
+    `${shows}, which no event can hold; set the clock, and start the engine again`,
+  );
 }
 
 interface EngineParts {
