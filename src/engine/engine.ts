@@ -24,6 +24,7 @@ import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type Pause, pause } from '../turns.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type TellFault, tellError, tellOnce } from './faults.ts';
+import { clockFault } from './clock-fault.ts';
 import { type Deltas, newDeltas } from './deltas.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
@@ -265,18 +266,6 @@ function boundFault(options: Pick<EngineOptions, keyof typeof BOUNDS>): Rejectio
     if (decoded !== null && isLeft(decoded)) return { ...decoded.left, path: `/${name}` };
   }
   return null;
-}
-
-/** Only asked at the start: from then on the clock of an engine does not go back. */
-function clockFault(clock: Clock): Rejection | null {
-  const now = clock.now();
-  if (now >= 0) return null;
-  const shows = `the clock of this machine shows a time before 1970 (${now} ms from its beginning)`;
-  return reject(
-    'invalid_value',
-    '/clock',
-    `${shows}, which no event can hold; set the clock, and start the engine again`,
-  );
 }
 
 interface EngineParts {

@@ -70,9 +70,10 @@ test.each([
 });
 
 /** A stream of events with `marks` further commas and brackets each, and the event that ends it. */
-const dense = (events: number, marks: number): WireAnswer => ({
-  body: `${`data: {"choices":[{"index":0,"delta":{"x":[${'[],'.repeat(marks / 2)}1]}}]}\n\n`.repeat(events)}${streamed('1').body}`,
-});
+const dense = (events: number, marks: number): WireAnswer => {
+  const event = `data: {"choices":[{"index":0,"delta":{"x":[${'[],'.repeat(marks / 2)}1]}}]}\n\n`;
+  return { body: event.repeat(events) + String(streamed('1').body) };
+};
 
 test.each([
   ['few large', 20, REPLY_VALUES_MAX - 64],
