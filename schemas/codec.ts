@@ -1,25 +1,41 @@
 // The combinators of every stored or sent shape: io-ts types that refuse unknown keys, NaN and -0, return the given value
 // and not a copy, and carry their JSON Schema (draft 2020-12).
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type Json, type JsonObject, isJson, isPlainObject } from './json.ts';
 import { pointerSegment, type Rejection, reject } from './rejection.ts';
 
+/** What is wrong with a value, and where: the keys that lead there from the value. */
+export interface Fault {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
 /** An io-ts type whose input is its output, with its JSON Schema. */
 export class Codec<A> extends t.Type<A> {
   readonly jsonSchema: JsonObject;
+  /** The first fault of a value, null for one that `is` accepts. Each part of the value is walked once. */
+  readonly faultOf: (value: unknown) => Fault | null;
 
   constructor(
     name: string,
     is: (value: unknown) => value is A,
-    explain: (value: unknown, context: t.Context) => t.Errors,
+    faultOf: (value: unknown) => Fault | null,
     jsonSchema: JsonObject,
   ) {
     const validate = (value: unknown, context: t.Context): t.Validation<A> =>
-      is(value) ? t.success(value) : t.failures(explain(value, context));
+      is(value) ? t.success(value) : t.failures([errorOf(faultOf(value) ?? NOT_VALID, value, context)]);
     super(name, is, validate, t.identity);
     this.jsonSchema = jsonSchema;
+    this.faultOf = faultOf;
   }
+}
+
+const NOT_VALID: Fault = { path: [], message: 'is not valid' };
+
+/** A fault as io-ts reports it. */
+function errorOf({ path, message }: Fault, value: unknown, context: t.Context): t.ValidationError {
+  return { value, context: [...context, ...path.map((key) => ({ key, type: json }))], message };
 }
 
 export type TypeOf<C extends t.Any> = t.TypeOf<C>;
@@ -27,18 +43,14 @@ export type TypeOf<C extends t.Any> = t.TypeOf<C>;
 /** The value, or a rejection `invalid_shape` with the path of the first fault. */
 export function decode<A>(codec: Codec<A>, value: unknown): Either<Rejection, A> {
   if (codec.is(value)) return right(value);
-  const decoded = codec.decode(value);
-  if (!isLeft(decoded)) return right(decoded.right);
-  const error = decoded.left[0];
-  // The first entry of the context is the whole value.
-  const path = (error?.context ?? []).slice(1).map((entry) => entry.key);
-  return left(reject('invalid_shape', path.map(pointerSegment).join(''), error?.message ?? `must be ${codec.name}`));
+  const { path, message } = codec.faultOf(value) ?? NOT_VALID;
+  return left(reject('invalid_shape', path.map(pointerSegment).join(''), message));
 }
 
-const error = (value: unknown, context: t.Context, message: string): t.Errors => [{ value, context, message }];
+const fault = (message: string): Fault => ({ path: [], message });
 
 function leaf<A>(name: string, is: (value: unknown) => value is A, jsonSchema: JsonObject): Codec<A> {
-  return new Codec<A>(name, is, (value, context) => error(value, context, `must be ${name}`), jsonSchema);
+  return new Codec<A>(name, is, (value) => (is(value) ? null : fault(`must be ${name}`)), jsonSchema);
 }
 
 interface TextBounds {
@@ -121,7 +133,7 @@ export function nullable<A>(codec: Codec<A>): Codec<A | null> {
   return new Codec<A | null>(
     `${codec.name} or null`,
     (value): value is A | null => value === null || codec.is(value),
-    (value, context) => failuresOf(codec, value, context),
+    (value) => (value === null ? null : codec.faultOf(value)),
     { anyOf: [{ type: 'null' }, codec.jsonSchema] },
   );
 }
@@ -139,13 +151,14 @@ export function list<A>(codec: Codec<A>, max: number, min = 0): Codec<readonly A
   return new Codec<readonly A[]>(
     `a list of ${codec.name}`,
     (value): value is readonly A[] => sized(value) && everyItem(value, codec),
-    (value, context) =>
-      sized(value)
-        ? firstFailure(
-            Array.from(value, (item, index) => [String(index), codec, item] as const),
-            context,
-          )
-        : error(value, context, `must be a list of ${min} to ${max} items${countOf(value)}`),
+    (value) => {
+      if (!sized(value)) return fault(`must be a list of ${min} to ${max} items${countOf(value)}`);
+      for (const [index, item] of value.entries()) {
+        const inner = faultAt(String(index), codec, item);
+        if (inner !== null) return inner;
+      }
+      return null;
+    },
     { type: 'array', items: codec.jsonSchema, maxItems: max, ...(min > 0 ? { minItems: min } : {}) },
   );
 }
@@ -165,12 +178,13 @@ export function dictionary<K extends string, A>(
     `entries of ${codec.name}`,
     (value): value is Dictionary =>
       sized(value) && Object.keys(value).every((name) => key.is(name) && codec.is(value[name])),
-    (value, context) => {
-      if (!sized(value)) return error(value, context, `must be an object of at most ${max} entries`);
-      return firstFailure(
-        Object.keys(value).flatMap((name) => [[name, key, name] as const, [name, codec, value[name]] as const]),
-        context,
-      );
+    (value) => {
+      if (!sized(value)) return fault(`must be an object of at most ${max} entries`);
+      for (const name of Object.keys(value)) {
+        const inner = faultAt(name, key, name) ?? faultAt(name, codec, value[name]);
+        if (inner !== null) return inner;
+      }
+      return null;
     },
     { type: 'object', propertyNames: key.jsonSchema, additionalProperties: codec.jsonSchema, maxProperties: max },
   );
@@ -186,7 +200,7 @@ export function remembering<A>(codec: Codec<A>): Codec<A> {
     if (isObject && Object.isFrozen(value)) accepted.add(value);
     return true;
   };
-  return new Codec<A>(codec.name, is, (value, context) => failuresOf(codec, value, context), codec.jsonSchema);
+  return new Codec<A>(codec.name, is, codec.faultOf, codec.jsonSchema);
 }
 
 type Fields = Readonly<Record<string, t.Any>>;
@@ -205,7 +219,6 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
   const fields: Fields = { ...required, ...optional };
   const names = Object.keys(fields);
   const requiredNames = Object.keys(required);
-  const known = (key: string): boolean => Object.hasOwn(fields, key);
   const codecs = new Map(names.map((key): [string, t.Any] => [key, fields[key] as t.Any]));
   const isOptional = new Set(Object.keys(optional).filter((key) => !Object.hasOwn(required, key)));
   // One walk over the fields of the value. Keys are unique, so counting the required ones is enough.
@@ -226,26 +239,29 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
     for (const key in value) {
       while (inOrder[at]?.optional === true && inOrder[at]?.key !== key) at += 1;
       const field = inOrder[at];
-      if (field?.key !== key) return isInAnyOrder(value);
+      // An unknown key ends the check before the keys are listed again, which takes long where they are many.
+      if (field?.key !== key) return codecs.has(key) && isInAnyOrder(value);
       if (!field.codec.is(value[key])) return false;
       at += 1;
     }
     while (inOrder[at]?.optional === true) at += 1;
     return at === inOrder.length;
   };
-  const explain = (value: unknown, context: t.Context): t.Errors => {
-    if (!isPlainObject(value)) return error(value, context, `must be an object (${name})`);
-    const extra = Object.keys(value).find((key) => !known(key));
-    if (extra !== undefined) return at(context, extra, value[extra], `is not a field of ${name}; remove it`);
+  const faultOf = (value: unknown): Fault | null => {
+    if (!isPlainObject(value)) return fault(`must be an object (${name})`);
+    const keys = Object.keys(value);
+    const extra = keys.find((key) => !codecs.has(key));
+    if (extra !== undefined) return { path: [extra], message: `is not a field of ${name}; remove it` };
     const missing = requiredNames.find((key) => !Object.hasOwn(value, key));
-    if (missing !== undefined) return at(context, missing, undefined, `is required in ${name}`);
-    return firstFailure(
-      Object.keys(value).map((key) => [key, fields[key] as t.Any, value[key]] as const),
-      context,
-    );
+    if (missing !== undefined) return { path: [missing], message: `is required in ${name}` };
+    for (const key of keys) {
+      const inner = faultAt(key, codecs.get(key) as t.Any, value[key]);
+      if (inner !== null) return inner;
+    }
+    return null;
   };
   const properties = Object.fromEntries(names.map((key) => [key, (fields[key] as Codec<unknown>).jsonSchema]));
-  return new Codec<ShapeOf<R, O>>(name, is, explain, {
+  return new Codec<ShapeOf<R, O>>(name, is, faultOf, {
     title: name,
     type: 'object',
     properties,
@@ -273,11 +289,10 @@ export function variants<C extends Fields>(name: string, tag: string, cases: C):
   return new Codec<Union>(
     name,
     (value): value is Union => caseOf(value)?.is(value) ?? false,
-    (value, context) => {
+    (value) => {
       const found = caseOf(value);
-      if (found !== undefined) return failuresOf(found, value, context);
-      const tagged = isPlainObject(value) ? value[tag] : undefined;
-      return at(context, tag, tagged, `must be one of the kinds of ${name}: ${Object.keys(cases).join(', ')}`);
+      if (found !== undefined) return faultIn(found, value);
+      return { path: [tag], message: `must be one of the kinds of ${name}: ${Object.keys(cases).join(', ')}` };
     },
     { title: name, oneOf: Object.values(cases).map((codec) => (codec as Codec<unknown>).jsonSchema) },
   );
@@ -290,29 +305,19 @@ export function either<A, B>(
   second: Codec<B>,
   advice: (value: unknown) => string | null = () => null,
 ): Codec<A | B> {
+  const is = (value: unknown): value is A | B => first.is(value) || second.is(value);
   return new Codec<A | B>(
     name,
-    (value): value is A | B => first.is(value) || second.is(value),
-    (value, context) => error(value, context, advice(value) ?? `must be ${name}: ${first.name} or ${second.name}`),
+    is,
+    (value) => (is(value) ? null : fault(advice(value) ?? `must be ${name}: ${first.name} or ${second.name}`)),
     { title: name, anyOf: [first.jsonSchema, second.jsonSchema] },
   );
 }
 
-function failuresOf(codec: t.Any, value: unknown, context: t.Context): t.Errors {
-  const validated = codec.validate(value, context) as t.Validation<unknown>;
-  return isLeft(validated) ? validated.left : [];
-}
+/** The fault of a part. All parts are codecs of this file, though the types of shapes name them by their io-ts type. */
+const faultIn = (codec: t.Any, value: unknown): Fault | null => (codec as Codec<unknown>).faultOf(value);
 
-function firstFailure(
-  parts: readonly (readonly [key: string, codec: t.Any, value: unknown])[],
-  context: t.Context,
-): t.Errors {
-  for (const [key, codec, value] of parts) {
-    const failures = failuresOf(codec, value, t.appendContext(context, key, codec, value));
-    if (failures.length > 0) return failures;
-  }
-  return error(undefined, context, 'is not valid');
+function faultAt(key: string, codec: t.Any, value: unknown): Fault | null {
+  const inner = faultIn(codec, value);
+  return inner === null ? null : { ...inner, path: [key, ...inner.path] };
 }
-
-const at = (context: t.Context, key: string, value: unknown, message: string): t.Errors =>
-  error(value, t.appendContext(context, key, json, value), message);

@@ -19,7 +19,10 @@ interface Frame {
   at: string | number;
 }
 
-/** The number of keys in the text; null when {@link scanJson} must check the text before it is parsed. */
+/**
+ * The number of keys in the text; null when {@link scanJson} must check the text before it is parsed. In JSON there are no
+ * more keys than commas and opening brackets, so `marksMax` bounds them too: other text may have more.
+ */
 export function countKeys(text: string, marksMax: number): number | null {
   let depth = 0;
   let values = 0;
@@ -28,8 +31,10 @@ export function countKeys(text: string, marksMax: number): number | null {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) index = stringEnd(text, index) - 1;
-    else if (code === COLON) keys += 1;
-    else if (code === COMMA) {
+    else if (code === COLON) {
+      keys += 1;
+      if (keys > marksMax) return null;
+    } else if (code === COMMA) {
       values += 1;
       if (values + opened > marksMax) return null;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
@@ -70,6 +75,7 @@ export function scanJson(text: string, marksMax = Infinity): Rejection | null {
   const open: Frame[] = [];
   let values = 0;
   let opened = 0;
+  let keys = 0;
   let index = 0;
   while (index < text.length) {
     const code = text.charCodeAt(index);
@@ -90,9 +96,9 @@ export function scanJson(text: string, marksMax = Infinity): Rejection | null {
     } else if (code === COMMA) {
       values += 1;
       if (values > JSON_NODES_MAX) return reject('too_large', '', tooManyValues);
-      if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
-    }
-    if (values + opened > marksMax) return reject('too_large', '', tooManyMarks(marksMax));
+      nextItem(frame);
+    } else if (code === COLON) keys += 1;
+    if (values + opened > marksMax || keys > marksMax) return reject('too_large', '', tooManyMarks(marksMax));
     index += 1;
   }
   return null;
@@ -107,6 +113,11 @@ export const tooManyMarks = (most: number): string =>
 /** Whether the string from `index` to `end` is a key that its object has already. */
 const repeatsKey = (frame: Frame | undefined, text: string, index: number, end: number): boolean =>
   frame !== undefined && frame.keys !== null && isKey(text, end) && takeKey(frame, unescape(text.slice(index, end)));
+
+/** Notes that the next item of an array begins. */
+function nextItem(frame: Frame | undefined): void {
+  if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
+}
 
 /** Adds the key to an object; true when it has this key already. */
 function takeKey(frame: Frame, key: string): boolean {

@@ -94,8 +94,10 @@ function isListInDomain(value: readonly unknown[], depth: number, seen: { nodes:
 }
 
 function isObjectInDomain(value: object, depth: number, seen: { nodes: number }): boolean {
-  if (!isPlainObject(value) || hasHiddenFields(value)) return false;
-  for (const key of Object.keys(value)) {
+  if (!isPlainObject(value)) return false;
+  const keys = Object.keys(value);
+  if (hasHiddenFields(value, keys)) return false;
+  for (const key of keys) {
     if (key === '__proto__' || !key.isWellFormed() || !isInDomain(value[key], depth + 1, seen)) return false;
   }
   return true;
@@ -116,10 +118,9 @@ export const isPlainList = (value: readonly unknown[]): boolean =>
   Object.getPrototypeOf(value) === Array.prototype;
 
 /** Whether an object has fields that JSON does not show: with symbols as keys, or not enumerable. */
-export const hasHiddenFields = (value: object): boolean =>
+export const hasHiddenFields = (value: object, keys: readonly string[] = Object.keys(value)): boolean =>
   // Three times as fast as the same question to Reflect.ownKeys, and asked for every object that is received.
-  Object.getOwnPropertySymbols(value).length > 0 ||
-  Object.getOwnPropertyNames(value).length !== Object.keys(value).length;
+  Object.getOwnPropertySymbols(value).length > 0 || Object.getOwnPropertyNames(value).length !== keys.length;
 
 /**
  * Freezes a JSON value deeply. A value that is already frozen is assumed to be frozen deeply, so that freezing a new

@@ -214,6 +214,11 @@ export const LEASE_EFFECTS_MAX = 256;
 /** Duration of a lease without a heartbeat, in milliseconds. Then it expires, and its effect may be granted again. */
 export const LEASE_TTL_MS = 15_000;
 /**
+ * How often bridges may lose the lease on one request to a model: each loss may cost an answer. With the last one the engine
+ * reports the request as failed with `bridges_lost`, and the run ends.
+ */
+export const ANSWERS_LOST_MAX = 8;
+/**
  * Kinds of lease requests for which the engine caches the sessions that may have free effects. Beyond it the least
  * recently used is dropped.
  */
@@ -486,6 +491,8 @@ export const BLOB_CACHE_BYTES_MAX = 32 * 1_048_576;
 export const REPLY_BYTES_MAX = 16 * 1_048_576;
 /** Most commas and brackets in one JSON text of a reply: an event, or the whole body. More fail the generate. */
 export const REPLY_VALUES_MAX = 131_072;
+/** Most commas and brackets in all events of a streamed reply together, some eight bytes for each. More fail the generate. */
+export const REPLY_VALUES_SUM_MAX = 2_097_152;
 /** Levels of arrays and objects in a reply of a model. A deeper one fails the attempt. */
 export const REPLY_DEPTH_MAX = 1_000;
 /** Bytes of a model's reply that are decoded before other work of the process runs. */

@@ -1,7 +1,6 @@
 // The entry point of a bridge process. It writes JSON Lines to standard output, and nothing else.
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
 import { connect } from '../../src/client/index.ts';
 import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
@@ -21,6 +20,7 @@ import { codeOf, reasonOf, storageCode, whatFailed } from '../../src/files/file-
 import { secretVariables } from '../../src/files/secret-variables.ts';
 import { runBridge } from '../loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
+import { protectedPaths, refuseMissing } from './protected-paths.ts';
 import { apiProvider } from '../providers/api/api-provider.ts';
 import { type CassetteFile, openCassetteFile } from '../providers/cassette/cassette-file.ts';
 import { cassetteProvider } from '../providers/cassette/cassette-provider.ts';
@@ -37,6 +37,7 @@ let redactor = createRedactor([]);
 async function main(): Promise<void> {
   const inherited = inheritedDescriptors();
   const options = readOptions(process.argv.slice(2), process.env);
+  refuseMissing(options);
   const secrets = await readSecrets(options);
   const known = [...knownSecrets(secrets), ...secretsOfUrl(options.baseUrl, '--base-url')];
   redactor = createRedactor(known.map(({ value }) => value));
@@ -100,13 +101,6 @@ const settingsOf = ({ concurrency, sessions, undoOnly, keepResponses }: MainOpti
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
-
-/** The token, the directories that it lies in, the ledger and the cassette, with what the options add. */
-function protectedPaths({ tokenFile, stateDir, protect, record }: MainOptions): readonly string[] {
-  const tokens = dirname(resolve(tokenFile));
-  const data = basename(tokens) === 'tokens' ? [tokens, dirname(tokens)] : [];
-  return [...protect, tokenFile, ...data, ...[stateDir, record].filter((path) => path !== undefined)];
-}
 
 async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
   return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);

@@ -22,7 +22,8 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --model NAME                used instead of the model that a run names
   --fallback-model NAME       used when a run names no model
   --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
-  --protect PATH              a directory or file that no tool may read or write; may be repeated. The token file, the
+  --protect PATH              a directory or file that no tool may read or write; may be repeated. In the workspace it must
+                              exist, as a command could make it otherwise. The token file, the
                               data directory it lies in and the state directory always are protected
   --workspace-name NAME       names the workspace (default: from the machine, the path and the inode); a call is undone
                               only where the name is the same

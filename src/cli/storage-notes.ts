@@ -29,6 +29,7 @@ export function noteStorage(client: EngineClient, { notify, freeBytes }: Storage
     const bytes = refused.get(work);
     if (bytes === undefined || looking) return;
     looking = true;
+    // Space that cannot be measured counts as none: the outage stays told, and the next write that succeeds asks again.
     const free = await freeBytes().catch(() => 0);
     looking = false;
     if (free < bytes || refused.get(work) !== bytes) return;

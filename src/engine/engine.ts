@@ -24,6 +24,7 @@ import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type Pause, pause } from '../turns.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type TellFault, tellError, tellOnce } from './faults.ts';
+import { clockFault } from './clock-fault.ts';
 import { type Deltas, newDeltas } from './deltas.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
@@ -148,7 +149,7 @@ export const startEngine =
       await blobs.close();
       return left(rejection);
     };
-    const fault = boundFault(ports);
+    const fault = boundFault(ports) ?? clockFault(clock);
     if (fault !== null) return await refuse(fault);
     const tellFault = tellOnce(ports.tellFault ?? (() => undefined));
     const onFault = (error: unknown): void => tellError(tellFault, null, 'reserving lease epochs', error);
@@ -293,6 +294,7 @@ function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFaul
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
     // A report that comes too late is refused; one that storage does not accept is sent again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
+    onAnswerLost: (session, lost) => void sessions.report(session, lost),
   });
   const times = new SessionTimes(clock);
   const wakes = new Wakes({

@@ -17,6 +17,7 @@ export interface ListedToken {
 /** Creates the tokens of the three scopes where they are missing. Processes that start together agree on them. */
 export async function ensureTokens(dataDir: string): Promise<void> {
   await mkdir(tokenDirectory(dataDir), { recursive: true, mode: 0o700 });
+  await removeLeftovers(dataDir);
   for (const name of SCOPES) await writeToken(dataDir, name, null).catch(unless('EEXIST'));
 }
 
@@ -105,6 +106,20 @@ async function writeToken(dataDir: string, name: string, access: Omit<Access, 'n
     await rm(temporary, { force: true });
   }
 }
+
+/** Removes what processes left that were killed while they wrote a token: no token, though it may hold the text of one. */
+async function removeLeftovers(dataDir: string): Promise<void> {
+  const names = await readdir(tokenDirectory(dataDir));
+  for (const name of names.filter((one) => TEMPORARY.test(one))) {
+    const path = tokenFile(dataDir, name);
+    const stats = await lstat(path).catch(unless('ENOENT'));
+    if (stats !== undefined && Date.now() - stats.mtimeMs > LEFTOVER_MS) await rm(path, { force: true });
+  }
+}
+
+const TEMPORARY = /^\.[0-9a-f]{16}$/;
+/** No process takes this long to write a token. */
+const LEFTOVER_MS = 60_000;
 
 /** A file with a new token: 256 random bits. */
 async function writeTemporary(dataDir: string, rest: string): Promise<string> {

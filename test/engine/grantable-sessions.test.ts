@@ -18,6 +18,7 @@ const newTable = async (): Promise<LeaseTable> =>
     epochs: await openEpochs(newMemoryEpochs()),
     ttlMs: 1_000,
     onCallLost: () => undefined,
+    onAnswerLost: () => undefined,
   });
 
 const idOf = (index: number): SessionId => brand<'SessionId'>(`s-${index}`);

@@ -4,6 +4,7 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import { callStateOf } from '../../reducers/batch-index.ts';
 import type { CallState, SessionState } from '../../schemas/state.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { ANSWERS_LOST_MAX } from '../../schemas/limits.ts';
 import { must } from '../../src/client/must.ts';
 import { rest } from '../support/engine/virtual-clock.ts';
 import { eventsOf } from '../support/records.ts';
@@ -139,6 +140,63 @@ describe('the loss of a started call', () => {
     for (const owner of ['refold:engine', 'null', 'engine']) {
       expect(await talk.lost(brand<'OwnerId'>(owner), 'batch-1/a/1')).toHaveLength(1);
     }
+  });
+});
+
+describe('a request to the model that bridges keep losing', () => {
+  /** A session that owes a generate; `lose` has a bridge lease it and lose the lease, for which it returns the effect. */
+  async function generating() {
+    const world = await newWorld();
+    const { talk, clock } = world;
+    await talk.create();
+    await talk.submit([{ kind: 'RunRequested', input: { text: 'go' } }]);
+    let losses = 0;
+    const lose = async (): Promise<readonly string[]> => {
+      losses += 1;
+      const leased = await talk.leased(A);
+      // By silence or by a release: a bridge that a crash ended is released by its successor.
+      if (losses % 2 === 0) await talk.release(A, leased[0] ?? 'none');
+      else await clock.advance(LONG_MS);
+      await rest();
+      return leased;
+    };
+    return { world, lose };
+  }
+
+  test('fails with the last loss, and the run ends with advice', async () => {
+    const { world, lose } = await generating();
+    for (let at = 1; at <= ANSWERS_LOST_MAX; at += 1) expect(await lose()).toEqual(['run-1/turn-1']);
+    expect(await world.talk.leased(B)).toEqual([]);
+    const { run, run_history } = await world.talk.state();
+    expect(run).toBeNull();
+    expect(run_history.at(-1)?.ending).toMatchObject({
+      outcome: 'failed',
+      code: 'bridges_lost',
+      message: expect.stringContaining('read the logs of the bridges') as string,
+    });
+  });
+
+  test('is granted to one bridge at a time until then, and an answer ends the count', async () => {
+    const { world, lose } = await generating();
+    const { talk } = world;
+    for (let at = 1; at < ANSWERS_LOST_MAX; at += 1) await lose();
+    const calls = [{ call_id: brand<'CallId'>('a'), tool_name: 'free', arguments: {} }];
+    expect(await talk.leased(B)).toEqual(['run-1/turn-1']);
+    await talk.submit([{ kind: 'ToolCallsObserved', run_id: brand<'RunId'>('run-1'), turn: 1, calls }], B);
+    for (let at = 1; at <= ANSWERS_LOST_MAX; at += 1) await lose();
+    expect(await talk.state()).toMatchObject({ run: { turn: 1, phase: 'executing' } });
+  });
+
+  test('is granted to no bridge while the journal refuses the report', async () => {
+    const { world, lose } = await generating();
+    const { talk, clock, disk } = world;
+    for (let at = 1; at < ANSWERS_LOST_MAX; at += 1) await lose();
+    disk.fault = ({ name }) => (name === 'append' ? 'refused' : null);
+    await lose();
+    expect(await talk.leased(B)).toEqual([]);
+    disk.fault = () => null;
+    await clock.advance(LONG_MS);
+    expect((await talk.state()).run).toBeNull();
   });
 });
 

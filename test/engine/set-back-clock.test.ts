@@ -2,7 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { IDLE_SESSIONS_MAX, RETRY_MS } from '../../schemas/limits.ts';
+import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import { must } from '../../src/client/must.ts';
+import { startEngine } from '../../src/engine/engine.ts';
+import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { SESSION, Talk, type World, callsIn, newWorld, packageOf, settled } from '../support/engine/world.ts';
 import { eventsOf } from '../support/records.ts';
@@ -180,5 +183,13 @@ describe('a clock that is set forward and back again and again', () => {
     }
     const { updated_at_ms } = await world.talk.state();
     expect(updated_at_ms - world.clock.now()).toBeLessThanOrEqual(HOUR_MS);
+  });
+});
+
+test('an engine whose machine shows a time before 1970 does not start, and says what to set', async () => {
+  const clock = { now: () => -HOUR_MS, elapsed: () => 0, after: () => () => undefined };
+  const started = await startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs(), clock })();
+  expect(started).toMatchObject({
+    left: { code: 'invalid_value', path: '/clock', message: expect.stringContaining('set the clock') as string },
   });
 });

@@ -35,6 +35,24 @@ describe('paths of faults (RFC 6901)', () => {
     expect(faultOf(schemas.IngressEvent, value)).toMatchObject({ code: 'invalid_shape', path });
   });
 
+  // To list the fields of an object takes long where a request has tens of thousands of them.
+  test.each([
+    ['unknown fields', 'run_overrides', { a: 1, turns_max: 7 }, 2],
+    ['a field of the wrong type', 'run_overrides', { turns_max: 'x' }, 2],
+    ['unknown fields of either of two shapes', 'input', { a: 1, text: 'go' }, 4],
+  ])('finding %s lists the fields of the object once for yes or no, and once for the path', (_, at, fields, times) => {
+    let listed = 0;
+    const inner = new Proxy(fields, {
+      ownKeys(target) {
+        listed += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const events = [{ kind: 'RunRequested', input: { text: 'go' }, [at]: inner }];
+    expect(faultOf(schemas.Submit, { events })?.path).toContain(`/events/0/${at}`);
+    expect(listed).toBe(times);
+  });
+
   test('a decoded value is the given value, not a copy', () => {
     const decoded = decode(schemas.IngressEvent, EVENT);
     expect(!isLeft(decoded) && decoded.right).toBe(EVENT);

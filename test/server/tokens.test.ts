@@ -1,5 +1,5 @@
 // Token files: who may read them, what they allow, and that a running server follows each change.
-import { chmod, chown, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, readFile, readdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { INGRESS_KINDS } from '../../schemas/event.ts';
@@ -31,6 +31,20 @@ describe('the token files', () => {
         await openTokens(directory);
         expect(await read(directory, scope)).toBe(token);
       }
+    });
+  });
+
+  test('what a killed process left of one goes with the next start, once no process can still write it', async () => {
+    await inTemporaryDirectory(async (directory) => {
+      await ensureTokens(directory);
+      const [old, fresh, foreign] = ['.0123456789abcdef', '.fedcba9876543210', '.keep'];
+      for (const name of [old, fresh, foreign]) await writeFile(tokenFile(directory, name), '0123', { mode: 0o600 });
+      const hourAgo = new Date(Date.now() - 3_600_000);
+      for (const name of [old, foreign]) await utimes(tokenFile(directory, name), hourAgo, hourAgo);
+      await createToken(directory, 'app', { scope: 'viewer' });
+      const left = (await readdir(tokenDirectory(directory))).sort();
+      expect(left).toEqual([fresh, foreign, 'app', 'bridge', 'operator', 'viewer'].sort());
+      expect((await listTokens(directory)).map(({ name }) => name)).toEqual(['app', 'bridge', 'operator', 'viewer']);
     });
   });
 

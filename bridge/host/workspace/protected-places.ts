@@ -81,6 +81,10 @@ export const NO_PLACES: ProtectedPlaces = {
   ownedBy: () => false,
 };
 
+/** The paths in the workspace that would show one of these, and hold nothing yet: a command could make it. */
+export const missingIn = (workspace: string, paths: readonly string[]): readonly string[] =>
+  shownIn(realpathSync(workspace), paths).filter((path) => existing(path).length === 0);
+
 /** Every path in the workspace that shows one of these, or will show it once it exists. */
 function shownIn(workspace: string, paths: readonly string[]): readonly string[] {
   const mounts = readMounts();

@@ -1,5 +1,6 @@
 // Where requests go, and where they must not go.
 import { isHttpUrl } from '../../../src/client/http-url.ts';
+import { ProviderError } from '../provider.ts';
 
 /** Why a base URL is not used, with what to do; null when it is fine. */
 export function baseUrlFault(baseUrl: string): string | null {
@@ -21,10 +22,20 @@ export function baseUrlFault(baseUrl: string): string | null {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$/.test(host);
 
-/** The address of a request: the path of the base URL and the path of the request, with the queries of both. */
+/**
+ * The address of a request: the path of the base URL and the path of the request, with the queries of both. Throws a
+ * {@link ProviderError} for a path with a segment `.` or `..`, such as of a model of that name: a URL has another path then.
+ */
 export function endpoint(baseUrl: string, path: string): string {
   const url = new URL(baseUrl);
   const [route = '', query = ''] = path.split('?', 2);
+  const dots = route.split(/[/\\]/).find((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+  if (dots !== undefined) {
+    throw new ProviderError(
+      'invalid_request',
+      `${JSON.stringify(dots)} is no name of a model; name one that the server has`,
+    );
+  }
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${route}`;
   for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
   url.hash = '';

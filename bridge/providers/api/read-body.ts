@@ -4,7 +4,7 @@ import { ProviderError, type ReplyDelta } from '../provider.ts';
 import type { Dialect, StreamEvent } from './dialect.ts';
 import { type ExactJson, parseExact } from './exact-json.ts';
 import { type Frames, newFrames, newTextReader } from './frames.ts';
-import { refuseCostly } from './refuse-costly.ts';
+import { newCostGuard, refuseCostly } from './refuse-costly.ts';
 import type { Silence } from './silence.ts';
 
 export type TakeDelta = (delta: ReplyDelta) => void;
@@ -56,11 +56,12 @@ async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> 
 async function readStream(first: Uint8Array, slices: Slices, dialect: Dialect, onDelta: TakeDelta): Promise<ExactJson> {
   const frames: Frames = await newFrames(dialect.framing);
   const fold = dialect.newFold();
+  const refuseCostlyEvent = newCostGuard();
   const add = (events: readonly StreamEvent[]): void => {
     for (const event of events) {
       // Nothing follows the end marker, though some servers keep the connection open, and some reset it.
       if (fold.isClosed()) return;
-      refuseCostly(event.data);
+      refuseCostlyEvent(event.data);
       for (const delta of fold.add(event)) onDelta(delta);
     }
   };

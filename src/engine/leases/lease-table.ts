@@ -25,6 +25,7 @@ import { type GrantRequest, type Granted, newGrant } from './lease-grant.ts';
 import { type Lease, LeaseHolds } from './lease-holds.ts';
 import { type Claimant, type LeaseStatus, leaseStatusOf } from './lease-status.ts';
 import { LeaseWaiters } from './lease-waiters.ts';
+import { type AnswerLost, LostAnswers } from './lost-answers.ts';
 import { OwedEffects, hasWorkOutsideRun } from './owed-effects.ts';
 import { refuseEventId } from './report-ids.ts';
 import { endsItsBatch, openingOf, reportOn } from './reports.ts';
@@ -38,6 +39,8 @@ export interface LeaseOptions {
   readonly epochs: Epochs;
   /** A call recorded as started has lost its bridge. Called again after each further ttl until the loss is recorded. */
   readonly onCallLost: (session: SessionId, lost: LeaseExpired) => void;
+  /** Too many bridges lost a request to a model. Called again in the same way. */
+  readonly onAnswerLost: (session: SessionId, lost: AnswerLost) => void;
 }
 
 export class LeaseTable {
@@ -47,6 +50,7 @@ export class LeaseTable {
   /** The sessions that may owe an effect that no bridge holds. */
   readonly #grantable = new GrantableSessions();
   readonly #holds: LeaseHolds;
+  readonly #lostAnswers = new LostAnswers();
   readonly #waiters: LeaseWaiters;
   #draining = false;
 
@@ -191,6 +195,7 @@ export class LeaseTable {
   /** A session does not verify: it owes nothing, and every lease on it ends. */
   forget(session: SessionId): void {
     this.#forgetOwed(session);
+    this.#lostAnswers.forget(session);
     this.#holds.forget(session);
   }
 
@@ -212,7 +217,7 @@ export class LeaseTable {
 
   /** The effect that a client reports on; null for no report, and for the engine's own. */
   #reportedBy(session: SessionId, ingress: Ingress): EffectId | null {
-    if (ingress.kind === 'LeaseExpired') return null;
+    if (ingress.kind === 'LeaseExpired' || this.#lostAnswers.made(ingress)) return null;
     const owed = this.#owed.get(session);
     if (ingress.kind === 'HostSessionUpdated') return openingOf(owed?.state().run?.run_id);
     return reportOn(ingress, owed?.retries() ?? 0)?.effect ?? null;
@@ -246,6 +251,7 @@ export class LeaseTable {
     for (const [id, { owner, ...call }] of running) {
       if (this.#holds.get(session, id) === undefined) this.#holds.hold(session, id, { owner, epoch: null, call });
     }
+    if (owed.state().run === null) this.#lostAnswers.forget(session);
     if (owed.state().run === null && !hasWorkOutsideRun(owed.state())) this.#forgetOwed(session);
     else this.#offer(session);
   }
@@ -296,6 +302,13 @@ export class LeaseTable {
 
   #expire(session: SessionId, effect: EffectId, { call }: Lease): void {
     const owed = this.#owed.get(session);
+    const answer = this.#lostAnswers.add(session, owed?.find(effect));
+    if (answer !== null) {
+      // Held by the engine, as a lost call is below.
+      this.#holds.hold(session, effect, { owner: null, epoch: null, call: null });
+      this.#options.onAnswerLost(session, answer);
+      return;
+    }
     if (owed !== undefined && (call === null || !owed.isRunning(call))) {
       this.#holds.drop(session, effect);
       this.#offer(session);

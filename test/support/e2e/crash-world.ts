@@ -135,17 +135,15 @@ export class CrashWorld {
 
   /** Submits an event, repeatedly until the engine answers, and records the acknowledgement. */
   async submit(session: SessionId, event: Ingress & { readonly event_id: string }): Promise<void> {
-    for (;;) {
+    const isAnswered = async (): Promise<boolean> => {
       await this.#engineRuns();
       const answer = await this.client.submit(session, { events: [event] })();
-      if (isRight(answer)) {
-        const [at] = answer.right.events;
-        if (at !== undefined) this.acked.push({ session, event_id: event.event_id, position: at.position });
-        return;
-      }
-      if (!AWAY.has(answer.left.code)) return;
-      await turn();
-    }
+      if (!isRight(answer)) return !AWAY.has(answer.left.code);
+      const [at] = answer.right.events;
+      if (at !== undefined) this.acked.push({ session, event_id: event.event_id, position: at.position });
+      return true;
+    };
+    await eventually('the engine answers a submit', isAnswered, 120_000);
   }
 
   async createSession(id: string): Promise<SessionId> {
@@ -201,12 +199,10 @@ export class CrashWorld {
 
 const AWAY: ReadonlySet<string> = new Set(['closing', 'storage_failed', 'storage_unknown', 'queue_full']);
 
-const turn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, 5);
-  });
-
-/** Checks a condition repeatedly until it holds. */
+/**
+ * Checks a condition repeatedly until it holds. Only for what no process prints and no stream tells: which commands the kernel
+ * still lists, and whether an engine that may be killed at any moment answers again.
+ */
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -215,7 +211,9 @@ export async function eventually(
   const end = performance.now() + limitMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`timed out: ${what}`);
-    await turn();
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
   }
 }
 

@@ -94,7 +94,40 @@ const PLACES: Readonly<Record<string, (session: string, json: string) => readonl
   ],
 };
 
-export const jsonCases: readonly HostileCase[] = Object.entries(JSON_DOCUMENTS).flatMap(([document, make]) =>
+/** As many fields as a body may have, which no shape knows; without commas between them, as many as fit. */
+const UNKNOWN_FIELDS: Readonly<Record<string, string>> = {
+  named: fieldsOf(32_000, (index) => `"k${index}":1`),
+  'named by sparse integers': fieldsOf(32_000, (index) => `"${index * 50_021}":1`),
+  'named with escapes': fieldsOf(32_000, (index) => `"\\u006b${index}":1`),
+  'without commas': fieldsOf(60_000, (index) => `"\\u006b${index}":1`, ' '),
+};
+
+function fieldsOf(count: number, make: (index: number) => string, separator = ','): string {
+  return Array.from({ length: count }, (_, index) => make(index)).join(separator);
+}
+
+const FIELD_PLACES: Readonly<Record<string, (session: string, fields: string) => readonly [string, string]>> = {
+  'a request': (_, fields) => ['/v1/sessions', `{${fields}}`],
+  'a config': (_, fields) => ['/v1/sessions', `{"config":{${fields}}}`],
+  'an event': (session, fields) => [eventsOf(session), `{"events":[{"kind":"RunRequested",${fields}}]}`],
+  'an input': (session, fields) => [
+    eventsOf(session),
+    `{"events":[{"kind":"RunRequested","input":{"text":"go",${fields}}}]}`,
+  ],
+  'a result': (session, fields) => [
+    eventsOf(session),
+    `{"events":[{"kind":"ToolCallSettled","batch_id":"batch-1","call_id":"a","result":{"success":true,${fields}}}]}`,
+  ],
+};
+
+const fieldCases: readonly HostileCase[] = Object.entries(UNKNOWN_FIELDS).flatMap(([which, fields]) =>
+  Object.entries(FIELD_PLACES).map(([place, wrap]) => ({
+    name: `json: unknown fields ${which}, in ${place}`,
+    requests: async (target) => [post(...wrap(await target.generating(), fields))],
+  })),
+);
+
+const documentCases: readonly HostileCase[] = Object.entries(JSON_DOCUMENTS).flatMap(([document, make]) =>
   Object.entries(SIZES).flatMap(([size, chars]) =>
     Object.entries(PLACES).flatMap(([place, wrap]) => {
       // At a sixteenth of the size, one place shows that the small document passes at all.
@@ -111,3 +144,5 @@ export const jsonCases: readonly HostileCase[] = Object.entries(JSON_DOCUMENTS).
     }),
   ),
 );
+
+export const jsonCases: readonly HostileCase[] = [...documentCases, ...fieldCases];

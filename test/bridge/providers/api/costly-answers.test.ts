@@ -5,7 +5,7 @@ import type { Dialect } from '../../../../bridge/providers/api/dialect.ts';
 import { loadDialect } from '../../../../bridge/providers/api/dialects.ts';
 import type { GenerateReply, GenerateRequest } from '../../../../bridge/providers/provider.ts';
 import { brand } from '../../../../schemas/ids.ts';
-import { REPLY_DEPTH_MAX, REPLY_VALUES_MAX } from '../../../../schemas/limits.ts';
+import { REPLY_DEPTH_MAX, REPLY_VALUES_MAX, REPLY_VALUES_SUM_MAX } from '../../../../schemas/limits.ts';
 import { systemClock } from '../../../../src/clock.ts';
 import type { ModelServerName } from '../../../../src/files/model-servers.ts';
 import { type ModelServer, type WireAnswer, openModelServer } from '../../../support/providers/model-server.ts';
@@ -68,6 +68,26 @@ test.each([
   await expect(ask(made(`${'['.repeat(nested)}${']'.repeat(nested)}`))).resolves.toMatchObject({ content: 'a' });
   await expect(ask(made(`[${'1e5,'.repeat(REPLY_VALUES_MAX - 64)}1]`))).resolves.toMatchObject({ content: 'a' });
 });
+
+/** A stream of events with `marks` further commas and brackets each, and the event that ends it. */
+const dense = (events: number, marks: number): WireAnswer => {
+  const event = `data: {"choices":[{"index":0,"delta":{"x":[${'[],'.repeat(marks / 2)}1]}}]}\n\n`;
+  return { body: event.repeat(events) + String(streamed('1').body) };
+};
+
+test.each([
+  ['few large', 20, REPLY_VALUES_MAX - 64],
+  ['many small', 6_000, 512],
+])(
+  'a stream of %s events that have too many values together is refused in words that say so',
+  async (_, events, marks) => {
+    await expect(ask(dense(events, marks))).rejects.toMatchObject({
+      code: 'provider_terminal',
+      message: `the answer has more than ${REPLY_VALUES_SUM_MAX} commas and brackets in all its events`,
+    });
+    await expect(ask(dense(Math.floor(events / 2), marks))).resolves.toMatchObject({ content: 'a' });
+  },
+);
 
 test('brackets and commas inside a text are none', async () => {
   const text = JSON.stringify('[{,'.repeat(REPLY_VALUES_MAX));

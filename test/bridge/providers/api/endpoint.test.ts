@@ -1,6 +1,20 @@
 import { expect, test } from 'vitest';
 import { type ApiProviderOptions, apiProvider } from '../../../../bridge/providers/api/api-provider.ts';
 import { baseUrlFault, endpoint } from '../../../../bridge/providers/api/endpoint.ts';
+import type { GenerateRequest } from '../../../../bridge/providers/provider.ts';
+import { brand } from '../../../../schemas/ids.ts';
+
+const REQUEST: GenerateRequest = {
+  session_id: brand('s'),
+  run_id: brand('run-1'),
+  turn: 1,
+  provider: 'p',
+  model: 'm',
+  instructions: null,
+  output_tokens_max: null,
+  tools: [],
+  messages: [{ role: 'user', text: 'go' }],
+};
 
 test.each([
   'https://api.openai.com/v1',
@@ -47,3 +61,31 @@ test.each([
 ])('%s and %s make %s', (baseUrl, path, address) => {
   expect(endpoint(baseUrl, path)).toBe(address);
 });
+
+test.each(['.', '..', '%2E%2e'])('a model named %s does not change the path: it is refused', (name) => {
+  expect(() => endpoint('https://host.test/v1', `/model/${name}/converse`)).toThrow(`"${name}" is no name of a model`);
+});
+
+test.each(['bedrock', 'vertex-anthropic', 'gemini'] as const)(
+  '%s asks for no model named ".." or "a/../b"',
+  async (api) => {
+    for (const model of ['.', '..', '../..', 'a/../b']) {
+      const asked: string[] = [];
+      const provider = apiProvider({
+        api,
+        baseUrl: 'https://host.test/v1/projects/p',
+        model,
+        clock: { now: () => 0, after: () => () => undefined },
+        transport: (url) => {
+          asked.push(url);
+          return Promise.resolve(new Response('{}', { status: 400 }));
+        },
+      });
+      await expect(provider.generate(REQUEST, new AbortController().signal)).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+      // A name with a slash may be sent, written as one segment.
+      for (const url of asked) expect(new URL(url).pathname).toMatch(/^\/v1\/projects\/p\/[^/].*(?:%2F|\.:)/);
+    }
+  },
+);
