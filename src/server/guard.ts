@@ -1,5 +1,6 @@
 // Decides which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot
 // reach the engine by DNS rebinding; there must be no Origin header; and the bearer token must match.
+import type { Socket } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { pause } from '../turns.ts';
@@ -27,7 +28,7 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
   return async (context, next) => {
     const socket = incomingOf(context)?.socket;
     // Requests that came in one packet with the one for which the connection was closed.
-    if (socket?.destroyed === true) return refused(GONE);
+    if (isGone(socket)) return refused(GONE);
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
       return refused(
@@ -54,12 +55,14 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
     const leave = await viewers.enter();
     try {
       // Nobody reads the answer.
-      return socket?.destroyed === true ? refused(GONE) : await next();
+      return isGone(socket) ? refused(GONE) : await next();
     } finally {
       leave();
     }
   };
 }
+
+const isGone = (socket: Socket | undefined): boolean => socket?.destroyed === true;
 
 const GONE = reject('queue_full', '', 'the connection is closed; wait for answers before sending more requests');
 

@@ -13,14 +13,19 @@ export function anchorStore(directory: string, anchor: Anchor, store: Store): St
   const lockIdentity = identityOf(statSync(lock));
   let log = newestLog(directory);
 
-  /** LevelDB keeps its lock and its log open, so no other file gets their inodes. */
+  /**
+   * LevelDB keeps its lock and its log open, so no other file gets their inodes. A log that its name leads to is in the
+   * directory that was opened, so that the directory is looked at only when the log is not found.
+   */
   function findLoss(): string | null {
-    return anchor.lost() ?? movedFrom(lock, lockIdentity);
+    return findLogLoss() ?? movedFrom(lock, lockIdentity);
   }
 
   function findLogLoss(): string | null {
     const moved = log === null ? `${directory} has no log` : movedFrom(join(directory, log.name), log.identity);
     if (moved === null) return null;
+    const lost = anchor.lost();
+    if (lost !== null) return lost;
     // LevelDB begins a new log when the old one is full, and deletes the old one once a table has its content.
     const newest = newestLog(directory);
     if (newest === null || (log !== null && newest.number <= log.number)) return moved;
@@ -34,10 +39,10 @@ export function anchorStore(directory: string, anchor: Anchor, store: Store): St
 
   return {
     ...store,
-    check: () => check(findLoss() ?? findLogLoss()),
+    check: () => check(findLoss()),
     write: async (changes) => {
       await store.write(changes);
-      check(findLoss() ?? findLogLoss());
+      check(findLoss());
     },
   };
 }
