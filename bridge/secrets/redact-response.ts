@@ -1,6 +1,7 @@
 // Cuts secrets out of the bytes of a response before they are hashed or stored. A stream may bring a secret in pieces, each
 // in an event of its own: then no cut is sure, and the response is not kept.
 import { REDACT_SLICE_BYTES } from '../../schemas/limits.ts';
+import { breath } from '../breath.ts';
 import type { Redactor } from './redactor.ts';
 
 export interface RedactedResponse {
@@ -54,11 +55,6 @@ async function hasSecret(pieces: readonly Buffer[], redactor: Redactor): Promise
   }
   return redactor.has(Buffer.concat(open));
 }
-
-const breath = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 
 /**
  * The values of the strings in JSON texts, by the field that holds them: the pieces of a stream stand in equal fields.

@@ -84,7 +84,7 @@ export function apiProvider(options: ApiProviderOptions): Provider {
         throw errorWithout(answer.fault, keys, exchange);
       }
       gate.end();
-      const reply = replyWithout(answer, keys);
+      const reply = await replyWithout(answer, keys);
       if (exchange === null) return reply;
       // The answer held the key, but its bytes do not show it: it came in pieces.
       const isSpread = reply !== answer && exchange.response_redacted !== true;

@@ -1,9 +1,11 @@
 // Reads the body of an answer: events, or one JSON text.
 import { ERROR_BYTES_MAX, REPLY_BYTES_MAX, STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
+import { breath } from '../../breath.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import type { Dialect, StreamEvent } from './dialect.ts';
-import { type ExactJson, parseExact } from './exact-json.ts';
+import type { ExactJson } from './exact-json.ts';
 import { type Frames, newFrames, newTextReader } from './frames.ts';
+import { parseLong } from './long-json.ts';
 import { refuseCostly } from './refuse-costly.ts';
 import type { Silence } from './silence.ts';
 
@@ -43,10 +45,8 @@ async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> 
   const texts = [decode(first)];
   for await (const slice of slices) texts.push(decode(slice));
   texts.push(decode(null));
-  const text = texts.join('');
-  refuseCostly(text);
   try {
-    return parseExact(text);
+    return await parseLong(texts.join(''));
   } catch (error) {
     if (error instanceof SyntaxError) throw new ProviderError('provider_retryable', 'the answer is not valid JSON');
     throw error;
@@ -56,26 +56,48 @@ async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> 
 async function readStream(first: Uint8Array, slices: Slices, dialect: Dialect, onDelta: TakeDelta): Promise<ExactJson> {
   const frames: Frames = await newFrames(dialect.framing);
   const fold = dialect.newFold();
-  const add = (events: readonly StreamEvent[]): void => {
+  const add = async (events: readonly StreamEvent[]): Promise<void> => {
     for (const event of events) {
       // Nothing follows the end marker, though some servers keep the connection open, and some reset it.
       if (fold.isClosed()) return;
-      refuseCostly(event.data);
-      for (const delta of fold.add(event)) onDelta(delta);
+      const isLong = event.data.length > STREAM_SLICE_BYTES;
+      if (!isLong) refuseCostly(event.data);
+      for (const delta of fold.add(isLong ? await parsed(event) : event)) {
+        if (delta.text.length <= STREAM_SLICE_BYTES) onDelta(delta);
+        else await inSlices(delta, onDelta);
+      }
     }
   };
-  add(frames.feed(first));
+  await add(frames.feed(first));
   if (!fold.isClosed()) {
     for await (const slice of slices) {
-      add(frames.feed(slice));
+      await add(frames.feed(slice));
       if (fold.isClosed()) break;
     }
   }
   await slices.return(undefined);
-  if (!fold.isClosed()) add(frames.end());
+  if (!fold.isClosed()) await add(frames.end());
   const final = fold.final();
   if (final === null) throw new ProviderError('provider_retryable', 'the answer ended before it was complete');
   return final;
+}
+
+/** Data that are not JSON are left to the dialect. */
+async function parsed(event: StreamEvent): Promise<StreamEvent> {
+  try {
+    return { ...event, json: await parseLong(event.data) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return event;
+    throw error;
+  }
+}
+
+/** Keys are looked for in each delta. */
+async function inSlices({ kind, text }: ReplyDelta, onDelta: TakeDelta): Promise<void> {
+  for (let at = 0; at < text.length; at += STREAM_SLICE_BYTES) {
+    onDelta({ kind, text: text.slice(at, at + STREAM_SLICE_BYTES) });
+    await breath();
+  }
 }
 
 /** The body in slices of bounded size; other work of the process runs between them. */
@@ -96,9 +118,7 @@ async function* readSlices(response: Response, silence: Silence, received: Uint8
       sinceBreath += slice.length;
       if (sinceBreath < STREAM_SLICE_BYTES) continue;
       sinceBreath = 0;
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      await breath();
     }
   }
 }

@@ -4,6 +4,7 @@ import { digestText } from '../../../schemas/canonical.ts';
 import type { ModelServerName } from '../../../src/files/model-servers.ts';
 import type { Redactor } from '../../secrets/redactor.ts';
 import { redactResponse } from '../../secrets/redact-response.ts';
+import { redactedText } from '../../secrets/redact-value.ts';
 import type { ProviderExchange } from '../provider.ts';
 import type { RequestTarget } from './dialect.ts';
 import { ENCODERS } from './dialects.ts';
@@ -42,7 +43,7 @@ export async function settleExchange(attempt: WireAttempt, keys: Redactor): Prom
   const received = Buffer.concat(attempt.received.splice(0));
   const { bytes, redacted } = await redactResponse(received, keys);
   const sent = Buffer.from(body, 'utf8');
-  const wire = { api, target, body: keys.text(body), status, headers, lost, response: bytes, redacted };
+  const wire = { api, target, body: await redactedText(body, keys), status, headers, lost, response: bytes, redacted };
   if (keys.has(sent)) return { wire, exchange: null };
   const { model, baseUrl, stream } = target;
   const exchange = {

@@ -36,7 +36,9 @@ export function readCompletion(final: ExactJson): GenerateReply {
   const { content, calls, parts, refused } = readMessage(message, word);
   const usage = countsOf(final['usage']) ?? countsOf(objectIn(final['x_groq'])['usage']);
   const stop = stopOf(word, calls.length > 0, refused);
-  const layout: ReplyLayout | null = saysNothing(parts) ? null : { api: 'openai.chat', model: textIn(final['model']), parts };
+  const layout: ReplyLayout | null = saysNothing(parts)
+    ? null
+    : { api: 'openai.chat', model: textIn(final['model']), parts };
   return replyOf({ content, calls, usage, stop, layout });
 }
 

@@ -36,7 +36,9 @@ export function readResponse(final: ExactJson): GenerateReply {
   const { calls, parts } = turn;
   const usage = countsOf(response['usage']);
   const stop = status === '' ? null : stopOf(response, status, turn);
-  const layout: ReplyLayout | null = saysNothing(parts) ? null : { api: 'openai.responses', model: modelOf(response), parts };
+  const layout: ReplyLayout | null = saysNothing(parts)
+    ? null
+    : { api: 'openai.responses', model: modelOf(response), parts };
   return replyOf({ content, calls, usage, stop, layout });
 }
 
