@@ -12,6 +12,7 @@ import {
   ProviderError,
   type ProviderExchange,
 } from '../provider.ts';
+import { type CollectedBytes, newCollectedBytes } from './collected-bytes.ts';
 import type { Dialect, WireRequest } from './dialect.ts';
 import { loadDialect } from './dialects.ts';
 import { baseUrlFault, endpoint, redirectTarget } from './endpoint.ts';
@@ -139,7 +140,8 @@ async function tryOnce(attempt: Attempt): Promise<Tried> {
   } catch (error) {
     return { answer: new AttemptFailed(encodingFault(error)), sent: null };
   }
-  const sent: WireAttempt = { api, target, body: wire.body, received: [], status: null, headers: null, lost: null };
+  const received = newCollectedBytes();
+  const sent: WireAttempt = { api, target, body: wire.body, received, status: null, headers: null, lost: null };
   return { answer: await exchange(attempt, wire, sent), sent };
 }
 
@@ -200,7 +202,7 @@ const asked = (model: string, reply: GenerateReply): GenerateReply =>
 
 async function readRefusal(
   response: Response,
-  { silence, received }: { readonly silence: Silence; readonly received: Uint8Array[] },
+  { silence, received }: { readonly silence: Silence; readonly received: CollectedBytes },
   { dialect, options, keys }: Attempt,
 ): Promise<AttemptFailed> {
   const { status, headers } = response;

@@ -20,6 +20,7 @@ const SIZES: Sizes = { slice: STREAM_SLICE_BYTES, string: 1_024 };
  */
 export async function parseLong(text: string, sizes: Sizes = SIZES): Promise<ExactJson> {
   const word = text.length > sizes.slice ? unusedWord(text) : null;
+  await breath();
   const apart = word === null ? null : await withoutLongStrings(text, word, sizes);
   if (word === null || apart === null || apart.strings.length === 0) {
     refuseCostly(text);

@@ -2,6 +2,7 @@
 import { ERROR_BYTES_MAX, REPLY_BYTES_MAX, STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
 import { breath } from '../../breath.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
+import { type CollectedBytes, newCollectedBytes } from './collected-bytes.ts';
 import type { Dialect, StreamEvent } from './dialect.ts';
 import type { ExactJson } from './exact-json.ts';
 import { type Frames, newFrames, newTextReader } from './frames.ts';
@@ -16,7 +17,7 @@ export async function readAnswer(
   response: Response,
   silence: Silence,
   dialect: Dialect,
-  { onDelta, received }: { readonly onDelta: TakeDelta; readonly received: Uint8Array[] },
+  { onDelta, received }: { readonly onDelta: TakeDelta; readonly received: CollectedBytes },
 ): Promise<ExactJson> {
   const slices = readSlices(response, silence, received);
   const first = await firstSlice(slices);
@@ -42,11 +43,17 @@ const BLANK: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09, 0xef, 0xbb, 
 
 async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> {
   const decode = newTextReader();
-  const texts = [decode(first)];
-  for await (const slice of slices) texts.push(decode(slice));
-  texts.push(decode(null));
+  const open = newCollectedBytes();
+  open.add(first);
+  const texts: string[] = [];
+  for await (const slice of slices) {
+    open.add(slice);
+    if (open.size() >= STREAM_SLICE_BYTES) texts.push(decode(open.take()));
+  }
+  texts.push(decode(open.take()), decode(null));
   try {
-    return await parseLong(texts.join(''));
+    // The pieces need not be kept beside the whole.
+    return await parseLong(texts.splice(0).join(''));
   } catch (error) {
     if (error instanceof SyntaxError) throw new ProviderError('provider_retryable', 'the answer is not valid JSON');
     throw error;
@@ -101,7 +108,7 @@ async function inSlices({ kind, text }: ReplyDelta, onDelta: TakeDelta): Promise
 }
 
 /** The body in slices of bounded size; other work of the process runs between them. */
-async function* readSlices(response: Response, silence: Silence, received: Uint8Array[]): Slices {
+async function* readSlices(response: Response, silence: Silence, received: CollectedBytes): Slices {
   if (response.body === null) return;
   let bytes = 0;
   let sinceBreath = 0;
@@ -111,11 +118,12 @@ async function* readSlices(response: Response, silence: Silence, received: Uint8
     if (bytes > REPLY_BYTES_MAX) {
       throw new ProviderError('provider_terminal', `the answer is larger than ${REPLY_BYTES_MAX} bytes`);
     }
-    received.push(part);
+    received.add(part);
     for (let at = 0; at < part.length; at += STREAM_SLICE_BYTES) {
       const slice = part.subarray(at, at + STREAM_SLICE_BYTES);
       yield slice;
-      sinceBreath += slice.length;
+      // A part of one byte takes as long as one of hundreds.
+      sinceBreath += Math.max(slice.length, PART_BYTES);
       if (sinceBreath < STREAM_SLICE_BYTES) continue;
       sinceBreath = 0;
       await breath();
@@ -123,8 +131,10 @@ async function* readSlices(response: Response, silence: Silence, received: Uint8
   }
 }
 
+const PART_BYTES = 256;
+
 /** The beginning of an error's text; only that matters, and a truncated one is still an error. */
-export async function readErrorText(response: Response, silence: Silence, received: Uint8Array[]): Promise<string> {
+export async function readErrorText(response: Response, silence: Silence, received: CollectedBytes): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   try {

@@ -6,6 +6,7 @@ import type { Redactor } from '../../secrets/redactor.ts';
 import { redactResponse } from '../../secrets/redact-response.ts';
 import { redactedText } from '../../secrets/redact-value.ts';
 import type { ProviderExchange } from '../provider.ts';
+import type { CollectedBytes } from './collected-bytes.ts';
 import type { RequestTarget } from './dialect.ts';
 import { ENCODERS } from './dialects.ts';
 
@@ -15,8 +16,8 @@ export interface WireAttempt {
   readonly target: RequestTarget;
   /** The body of the request. */
   readonly body: string;
-  /** The parts of the response so far. */
-  readonly received: Uint8Array[];
+  /** The response so far. */
+  readonly received: CollectedBytes;
   /** Null while no status line has come. */
   status: number | null;
   headers: Headers | null;
@@ -40,8 +41,7 @@ export interface Settled {
 
 export async function settleExchange(attempt: WireAttempt, keys: Redactor): Promise<Settled> {
   const { api, target, body, status, headers, lost } = attempt;
-  const received = Buffer.concat(attempt.received.splice(0));
-  const { bytes, redacted } = await redactResponse(received, keys);
+  const { bytes, redacted } = await redactResponse(attempt.received.take(), keys);
   const sent = Buffer.from(body, 'utf8');
   const wire = { api, target, body: await redactedText(body, keys), status, headers, lost, response: bytes, redacted };
   if (keys.has(sent)) return { wire, exchange: null };
