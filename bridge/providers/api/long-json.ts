@@ -116,7 +116,7 @@ function withStrings(value: ExactJson, word: string, strings: readonly string[])
   if (Array.isArray(value)) return (value as readonly ExactJson[]).map((item) => withStrings(item, word, strings));
   const fields: FilledObject = {};
   for (const [key, field] of Object.entries(value)) {
-    setField(fields, withStrings(key, word, strings) as string, withStrings(field as ExactJson, word, strings));
+    setField(fields, withStrings(key, word, strings) as string, withStrings(field, word, strings));
   }
   return fields;
 }
