@@ -9,6 +9,7 @@ export const CLI = at('../src/cli/main.js');
 export const BRIDGE_PROCESS = at('bridge-process.js');
 export const REPLAY_PROCESS = at('replay-process.js');
 export const MEMORY_PROCESS = at('memory-process.js');
+export const ANSWER_PROCESS = at('answer-process.js');
 /** The package: sources or an installation. */
 export const PACKAGE_ROOT = at('../../');
 
@@ -22,6 +23,11 @@ export type ChildLine =
       readonly at_ms: number;
     }
   | { readonly event: 'begun' | 'settled'; readonly session: string; readonly at_ms: number };
+
+/** What `answer-process.ts` prints: how far the memory of the process rose. */
+export interface MemoryTaken {
+  readonly mb: number;
+}
 
 export interface Child<L> {
   /** The first line that it printed. */

@@ -495,7 +495,10 @@ export const REPLY_VALUES_MAX = 131_072;
 export const REPLY_VALUES_SUM_MAX = 2_097_152;
 /** Levels of arrays and objects in a reply of a model. A deeper one fails the attempt. */
 export const REPLY_DEPTH_MAX = 1_000;
-/** Bytes of a model's reply that are decoded before other work of the process runs. */
+/**
+ * Bytes of a model's reply that are decoded, and characters of one of its events or of its body that are parsed, before other work
+ * of the process runs.
+ */
 export const STREAM_SLICE_BYTES = 65_536;
 /** Bytes read of an error response of a model server. The rest is ignored. */
 export const ERROR_BYTES_MAX = 65_536;
@@ -506,7 +509,7 @@ export const ERROR_BYTES_MAX = 65_536;
 export const PROVIDER_SILENCE_MS_DEFAULT = 180_000;
 /** Largest recording of a model, in bytes. The bridge refuses a larger one. */
 export const RECORDING_BYTES_MAX = 64 * 1_048_576;
-/** Bytes of a response in which secrets are looked for before other work of the process runs. */
+/** Bytes of a response, and characters of a text, in which secrets are looked for before other work of the process runs. */
 export const REDACT_SLICE_BYTES = 131_072;
 /** Shortest secret that is replaced in outputs, in UTF-16 units. A shorter one is not: ordinary text may contain it. */
 export const SECRET_CHARS_MIN = 16;

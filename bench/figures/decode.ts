@@ -1,6 +1,7 @@
 // Decoding the answers of models. The limit is JSON.parse of the same data, in CPU time: streams are folded and read, bodies
 // are read. Then the largest answers that are taken or refused, and how long one holds the event loop.
 import { toObservedCalls } from '../../bridge/generate/observed-calls.ts';
+import { newCollectedBytes } from '../../bridge/providers/api/collected-bytes.ts';
 import type { Dialect, StreamEvent } from '../../bridge/providers/api/dialect.ts';
 import { loadDialect } from '../../bridge/providers/api/dialects.ts';
 import { exactText, parseExact } from '../../bridge/providers/api/exact-json.ts';
@@ -10,16 +11,18 @@ import type { ModelApi } from '../../schemas/model-turn.ts';
 import { MODEL_SERVER_NAMES } from '../../src/files/model-servers.ts';
 import { alternate } from '../alternate.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
+import { LARGEST_BYTES, largeAnswer, readAsBridge } from '../large-answers.ts';
 import { type Turn, turnEvents } from '../model-traffic.ts';
+import { ANSWER_PROCESS, type MemoryTaken, runToEnd } from '../processes.ts';
 import { type Row, atMost, ratioAtMost, rowOf } from '../row.ts';
 
 const REACH_RATIO = 3;
 const REACH_LARGE_S = 1.5;
 const REACH_HOLD_MS = 50;
+const REACH_MEMORY_MB = 32 + (6 * LARGEST_BYTES) / 1_000_000;
 
 const MIB = 1_048_576;
-/** A little less than the largest answer that is taken, for what stands around the arguments. */
-const LARGE_BYTES = 12 * MIB;
+const LARGE_BYTES = 16 * MIB;
 
 export const decode: Figure = { name: 'decode', run: measure };
 
@@ -28,6 +31,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const dialect of dialects) rows.push(...(await ratioRows(bench, dialect)));
   rows.push(...largeRows(bench, dialects), await holdRow(bench, dialects));
+  for (const shape of ['line', 'body'] as const) rows.push(...(await largestRows(bench, shape)));
   return rows;
 }
 
@@ -92,11 +96,11 @@ const readStream = (dialect: Dialect, events: readonly StreamEvent[]): GenerateR
 
 /** The turns that are as large as an answer may be, and one with more calls than a batch may have. */
 const LARGE: Readonly<Record<string, (scale: number) => Turn>> = {
-  '12 MiB of arguments in one call': (scale) => ({
+  '16 MiB of arguments in one call': (scale) => ({
     texts: [],
     calls: [{ id: 'call_a', pieces: argumentPieces(1_000, (LARGE_BYTES * scale) / 1_000) }],
   }),
-  '12 MiB of arguments in 10,000 calls': (scale) => ({
+  '16 MiB of arguments in 10,000 calls': (scale) => ({
     texts: [],
     calls: Array.from({ length: 10_000 * scale }, (_, index) => ({
       id: `call_${index}`,
@@ -160,6 +164,48 @@ async function holdRow(bench: Bench, dialects: readonly Dialect[]): Promise<Row>
   });
 }
 
+/** The largest answer in one piece of JSON, with a key that is cut out: how long it holds the event loop, and its memory. */
+async function largestRows(bench: Bench, shape: 'line' | 'body'): Promise<readonly Row[]> {
+  const what = shape === 'line' ? 'one event' : 'one body';
+  const bytes = sized(bench, 200_000, LARGEST_BYTES);
+  const answer = largeAnswer(shape, bytes, true);
+  const text = answer.toString();
+  const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
+  const runs = sized(bench, 1, 5);
+  const holds = await alternate(
+    runs,
+    {
+      answer: () => longestHoldMs(async () => void (await readAsBridge(answer))),
+      parse: () => longestHoldMs(() => Promise.resolve(void JSON.parse(json))),
+      idle: () => longestHoldMs(() => new Promise((resolve) => void setTimeout(resolve, 100))),
+    },
+    (run) => bench.progress(`decode, ${what}: run ${run}/${runs}`),
+  );
+  const idle = { what: 'idle loop', values: holds.idle };
+  const memory: number[] = [];
+  for (let run = 1; run <= sized(bench, 1, 3); run += 1) {
+    bench.progress(`decode, memory of ${what}: run ${run}`);
+    memory.push(await memoryMb(shape, bytes));
+  }
+  return [
+    rowOf({
+      what: `longest hold of the event loop by 16 MiB in ${what}`,
+      unit: 'ms',
+      values: holds.answer,
+      limit: idle,
+      reach: atMost(REACH_HOLD_MS),
+    }),
+    rowOf({ what: `the same by JSON.parse of the same text`, unit: 'ms', values: holds.parse, limit: idle }),
+    rowOf({ what: `memory for 16 MiB in ${what}`, unit: 'MB', values: memory, reach: atMost(REACH_MEMORY_MB) }),
+  ];
+}
+
+async function memoryMb(shape: 'line' | 'body', bytes: number): Promise<number> {
+  const { code, stdout } = await runToEnd([ANSWER_PROCESS, shape, String(bytes)]);
+  if (code !== 0) throw new Error(`the process ended with ${code}`);
+  return (JSON.parse(stdout) as MemoryTaken).mb;
+}
+
 const sseText = (events: readonly StreamEvent[]): string =>
   events.map(({ name, data }) => `${name === null ? '' : `event: ${name}\n`}data: ${data}\n\n`).join('');
 
@@ -171,7 +217,7 @@ function readAll(dialect: Dialect, bytes: Uint8Array): ReturnType<typeof readAns
     isOver: () => false,
     end: () => undefined,
   };
-  return readAnswer(new Response(bytes), silence, dialect, { onDelta: () => undefined, received: [] });
+  return readAnswer(new Response(bytes), silence, dialect, { onDelta: () => undefined, received: newCollectedBytes() });
 }
 
 interface Times {

@@ -13,6 +13,7 @@ import { newDeltaSender } from './delta-sender.ts';
 import { type Log, clip } from '../log.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import { type GenerateRequest, type Message, type Provider, ProviderError } from '../providers/provider.ts';
+import { redactedText, redactedValue } from '../secrets/redact-value.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
 import { type CutOut, type ExchangeOptions, type Exchanged, recordedExchange } from './exchange.ts';
@@ -71,7 +72,7 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
       return found;
     };
     const whole = await requestOf(effect, { blobs, signal, withheld: withholding });
-    const request = withoutSecrets(whole, redactor);
+    const request = await withoutSecrets(whole, redactor);
     cut.request ||= request.instructions !== whole.instructions || differ(request.messages, whole.messages);
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };
@@ -160,19 +161,20 @@ export async function requestOf(effect: Generate, { blobs, signal, withheld }: R
 }
 
 // A person may have written a secret into the conversation, and a model may repeat one.
-const withoutSecrets = (request: GenerateRequest, redactor: Redactor): GenerateRequest => ({
-  ...request,
-  instructions: request.instructions === null ? null : redactor.text(request.instructions),
-  messages: request.messages.map((message) => messageWithout(message, redactor)),
-});
+async function withoutSecrets(request: GenerateRequest, redactor: Redactor): Promise<GenerateRequest> {
+  const instructions = request.instructions === null ? null : await redactedText(request.instructions, redactor);
+  const messages: Message[] = [];
+  for (const message of request.messages) messages.push(await messageWithout(message, redactor));
+  return { ...request, instructions, messages };
+}
 
-function messageWithout(message: Message, redactor: Redactor): Message {
-  const said = redactor.value(message);
+async function messageWithout(message: Message, redactor: Redactor): Promise<Message> {
+  const said = await redactedValue(message, redactor);
   if (said === message || message.role !== 'assistant' || message.layout === undefined) return said;
   const { layout, ...rest } = message;
   const { text } = said;
-  const kept = layoutWithout(layout, { text: message.text, redacted: text }, redactor);
-  return { ...redactor.value(rest), ...(kept === null ? {} : { layout: kept }) };
+  const kept = await layoutWithout(layout, { text: message.text, redacted: text }, redactor);
+  return { ...(await redactedValue(rest, redactor)), ...(kept === null ? {} : { layout: kept }) };
 }
 
 /** Refusals that the content of the reply causes. */

@@ -2,6 +2,7 @@
 import type { LayoutPart } from '../../schemas/model-turn.ts';
 import { layoutFault } from '../providers/layout-fault.ts';
 import type { MessageCall, ReplyCall, ReplyLayout } from '../providers/provider.ts';
+import { redactedText } from '../secrets/redact-value.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 
 type Parts = readonly LayoutPart[];
@@ -30,29 +31,41 @@ export function recordedParts(recorded: string, turn: Turn): Parts | null {
  * which a secret occurs vanishes, and so do the further fields of a text or a call. Null when a secret begins in one text and
  * ends in another: then the lengths of the texts are not known.
  */
-export function layoutWithout(
+export async function layoutWithout(
   layout: ReplyLayout,
   { text, redacted }: { readonly text: string; readonly redacted: string },
   redactor: Redactor,
-): ReplyLayout | null {
+): Promise<ReplyLayout | null> {
   let at = 0;
   const texts: string[] = [];
-  const parts = layout.parts.flatMap((part): Parts => {
-    if ('item' in part) return redactor.text(part.item) === part.item ? [part] : [];
-    const kept = withoutFields(part, redactor);
-    if (!('text' in kept)) return [kept];
-    const slice = redactor.text(text.slice(at, at + kept.text));
+  const parts: LayoutPart[] = [];
+  // What holds no secret has none in its parts.
+  const isClean = text === redacted;
+  for (const part of layout.parts) {
+    if ('item' in part) {
+      if ((await redactedText(part.item, redactor)) === part.item) parts.push(part);
+      continue;
+    }
+    const kept = await withoutFields(part, redactor);
+    if (!('text' in kept) || isClean) {
+      parts.push(kept);
+      continue;
+    }
+    const slice = await redactedText(text.slice(at, at + kept.text), redactor);
     at += kept.text;
     texts.push(slice);
-    return [slice.length === kept.text ? kept : { ...kept, text: slice.length }];
-  });
-  if (texts.join('') !== redacted) return null;
+    parts.push(slice.length === kept.text ? kept : { ...kept, text: slice.length });
+  }
+  if (!isClean && texts.join('') !== redacted) return null;
   const same = parts.length === layout.parts.length && parts.every((part, index) => part === layout.parts[index]);
   return same ? layout : { ...layout, parts };
 }
 
-function withoutFields<P extends Exclude<LayoutPart, { readonly item: string }>>(part: P, redactor: Redactor): P {
-  if (part.with === undefined || redactor.text(part.with) === part.with) return part;
+async function withoutFields<P extends Exclude<LayoutPart, { readonly item: string }>>(
+  part: P,
+  redactor: Redactor,
+): Promise<P> {
+  if (part.with === undefined || (await redactedText(part.with, redactor)) === part.with) return part;
   const { with: _secret, ...rest } = part;
   return rest as P;
 }

@@ -8,6 +8,7 @@ import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
 import type { Log } from '../log.ts';
 import { type GenerateReply, ProviderError } from '../providers/provider.ts';
 import { replyFault } from '../providers/reply-fault.ts';
+import { redactedText, redactedValue } from '../secrets/redact-value.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import { type CutOut, type ExchangeOptions, recordedExchange } from './exchange.ts';
 import { layoutWithout } from './layout.ts';
@@ -44,7 +45,7 @@ export async function observedTurn(
     throw new ProviderError('provider_terminal', why, null, (answered as GenerateReply | null)?.exchange ?? null);
   }
   const { exchange, ...received } = answered;
-  const reply = replyWithout(received, redactor);
+  const reply = await replyWithout(received, redactor);
   cut.reply =
     reply.content !== received.content ||
     reply.calls !== received.calls ||
@@ -83,14 +84,17 @@ async function layoutOf(
   return null;
 }
 
-function replyWithout({ content, calls, layout, ...reply }: GenerateReply, redactor: Redactor): GenerateReply {
+async function replyWithout(
+  { content, calls, layout, ...reply }: GenerateReply,
+  redactor: Redactor,
+): Promise<GenerateReply> {
   const text = content ?? '';
-  const redacted = redactor.text(text);
-  const kept = layout && layoutWithout(layout, { text, redacted }, redactor);
+  const redacted = await redactedText(text, redactor);
+  const kept = layout && (await layoutWithout(layout, { text, redacted }, redactor));
   return {
     ...redactor.value(reply),
     ...(content === undefined ? {} : { content: redacted }),
-    calls: redactor.value(calls),
+    calls: await redactedValue(calls, redactor),
     ...(kept === undefined || kept === null ? {} : { layout: { ...kept, model: redactor.text(kept.model) } }),
   };
 }

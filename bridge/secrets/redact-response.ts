@@ -1,6 +1,7 @@
 // Cuts secrets out of the bytes of a response before they are hashed or stored. A stream may bring a secret in pieces, each
 // in an event of its own: then no cut is sure, and the response is not kept.
 import { REDACT_SLICE_BYTES } from '../../schemas/limits.ts';
+import { breath } from '../breath.ts';
 import type { Redactor } from './redactor.ts';
 
 export interface RedactedResponse {
@@ -41,7 +42,7 @@ async function withoutSecrets(bytes: Buffer, redactor: Redactor): Promise<Buffer
 async function hasSecret(pieces: readonly Buffer[], redactor: Redactor): Promise<boolean> {
   let open: Buffer[] = [];
   let size = 0;
-  for (const piece of pieces) {
+  for (const piece of pieces.flatMap(slicesOf)) {
     open.push(piece);
     size += piece.length;
     if (size < REDACT_SLICE_BYTES) continue;
@@ -55,10 +56,12 @@ async function hasSecret(pieces: readonly Buffer[], redactor: Redactor): Promise
   return redactor.has(Buffer.concat(open));
 }
 
-const breath = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+const slicesOf = (piece: Buffer): readonly Buffer[] =>
+  piece.length <= REDACT_SLICE_BYTES
+    ? [piece]
+    : Array.from({ length: Math.ceil(piece.length / REDACT_SLICE_BYTES) }, (_, index) =>
+        piece.subarray(index * REDACT_SLICE_BYTES, (index + 1) * REDACT_SLICE_BYTES),
+      );
 
 /**
  * The values of the strings in JSON texts, by the field that holds them: the pieces of a stream stand in equal fields.
@@ -75,7 +78,11 @@ async function piecesByField(bytes: Buffer): Promise<readonly (readonly Buffer[]
     const next = bytes.indexOf(mark, quote + 1);
     const until = next === -1 ? bytes.length : next;
     while (quote !== -1 && quote < until) {
-      const end = Math.min(stringEnd(bytes, quote, until), until);
+      let end = stringEnd(bytes, quote + 1, until);
+      while (end < 0) {
+        await breath();
+        end = stringEnd(bytes, 1 - end, until);
+      }
       if (isColon(bytes, end + 1, 1)) field = bytes.toString('latin1', quote + 1, end);
       else if (isColon(bytes, quote - 1, -1)) {
         const known = pieces.get(field);
@@ -106,12 +113,16 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 
-/** Where the string that begins at `quote` ends: its closing quote, or `until`. */
-function stringEnd(bytes: Buffer, quote: number, until: number): number {
-  for (let end = bytes.indexOf(QUOTE, quote + 1); end !== -1 && end < until; end = bytes.indexOf(QUOTE, end + 1)) {
+/**
+ * Where a string ends of which `from` is inside: its closing quote, or `until`. Negative when a breath is due: the string goes on
+ * behind the escaped quote there.
+ */
+function stringEnd(bytes: Buffer, from: number, until: number): number {
+  for (let end = bytes.indexOf(QUOTE, from); end !== -1 && end < until; end = bytes.indexOf(QUOTE, end + 1)) {
     let before = end - 1;
     while (bytes[before] === BACKSLASH) before -= 1;
     if ((end - before) % 2 === 1) return end;
+    if (end - from > REDACT_SLICE_BYTES) return -end;
   }
   return until;
 }

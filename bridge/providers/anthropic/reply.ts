@@ -12,7 +12,8 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
-import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
+import { replyOf, usageOf } from '../api/reply-of.ts';
+import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { messagesError } from './failure.ts';
 
 /** Throws a {@link ProviderError} when the body is an error or no message. */
@@ -24,22 +25,11 @@ export function readMessage(final: ExactJson): GenerateReply {
   const turn = readBlocks(content as readonly ExactJson[], isCut(word));
   if (isExactObject(final['container'])) turn.parts.push({ item: exactText({ container: final['container'] }) });
   const stop = stopOf(word, turn.calls.length > 0);
-  const text = turn.texts.join('');
-  return {
-    ...(text === '' ? {} : { content: text }),
-    calls: turn.calls,
-    ...(isExactObject(final['usage']) ? { usage: usageOf(final['usage']) } : {}),
-    ...(stop === null ? {} : { stop }),
-    ...(saysNothing(turn.parts)
-      ? {}
-      : {
-          layout: {
-            api: 'anthropic.messages',
-            model: textIn(final['model']).slice(0, 128).toWellFormed(),
-            parts: turn.parts,
-          },
-        }),
-  };
+  const { calls, parts } = turn;
+  const usage = isExactObject(final['usage']) ? countsOf(final['usage']) : null;
+  const model = textIn(final['model']).slice(0, 128).toWellFormed();
+  const layout: ReplyLayout | null = saysNothing(parts) ? null : { api: 'anthropic.messages', model, parts };
+  return replyOf({ content: turn.texts.join(''), calls, usage, stop, layout });
 }
 
 interface Turn {
@@ -125,17 +115,16 @@ function stopOf(word: ExactJson | undefined, hasCalls: boolean): Stop | null {
 }
 
 // The API counts cached tokens apart from the others of the input, and thinking within the output.
-function usageOf(usage: ExactObject): Usage {
+function countsOf(usage: ExactObject): Usage {
   const cached = countIn(usage['cache_read_input_tokens']);
   const written = countIn(usage['cache_creation_input_tokens']);
-  const reasoning = countIn(objectIn(usage['output_tokens_details'])['thinking_tokens']);
-  return {
-    input_tokens: countIn(usage['input_tokens']) + cached + written,
-    output_tokens: countIn(usage['output_tokens']),
-    ...(cached > 0 ? { cached_tokens: cached } : {}),
-    ...(written > 0 ? { cache_write_tokens: written } : {}),
-    ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {}),
-  };
+  return usageOf({
+    input: countIn(usage['input_tokens']) + cached + written,
+    output: countIn(usage['output_tokens']),
+    cached,
+    cacheWrite: written,
+    reasoning: countIn(objectIn(usage['output_tokens_details'])['thinking_tokens']),
+  });
 }
 
 /** At most one text, then calls, none of them with further fields: the text and the calls say it all. */

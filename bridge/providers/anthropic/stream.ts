@@ -10,7 +10,7 @@ import {
   setFields,
   textIn,
 } from '../api/exact-json.ts';
-import type { StreamEvent, StreamFold } from '../api/dialect.ts';
+import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { messagesError } from './failure.ts';
 
@@ -38,18 +38,19 @@ interface Message {
 export function newMessageFold(): StreamFold {
   const message: Message = { fields: null, usage: null, blocks: new Map(), closed: false };
   return {
-    add: ({ name, data }) => (message.closed ? [] : addEvent(message, name, data)),
+    add: (event) => (message.closed ? [] : addEvent(message, event)),
     isClosed: () => message.closed,
     final: () => (message.closed && message.fields !== null ? finalOf(message, message.fields) : null),
   };
 }
 
-function addEvent(message: Message, name: StreamEvent['name'], data: string): readonly ReplyDelta[] {
-  const text = data.trim();
+function addEvent(message: Message, source: StreamEvent): readonly ReplyDelta[] {
+  const { name } = source;
+  const text = source.data.trim();
   // Some gateways end every stream in the way of another API; only `message_stop` ends a message.
   if (text === '' || text === '[DONE]') return [];
   if (name === 'ping' || name === 'content_block_stop') return [];
-  const event = parsed(text);
+  const event = parsed(source.json === undefined ? { name, data: text } : source);
   const delta = event['type'] === 'content_block_delta' ? event['delta'] : undefined;
   const known = isExactObject(delta) ? TEXT_DELTAS.get(delta['type'] as string) : undefined;
   if (known !== undefined) return addText(blockAt(message, event), known, delta as ExactObject);
@@ -64,10 +65,10 @@ const TEXT_DELTAS: ReadonlyMap<string, { readonly from: string; readonly shown?:
   ['input_json_delta', { from: 'partial_json' }],
 ]);
 
-function parsed(text: string): ExactObject {
+function parsed(source: StreamEvent): ExactObject {
   let value: ExactJson = null;
   try {
-    value = parseExact(text);
+    value = parseEvent(source);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     // Reported below.

@@ -12,6 +12,7 @@ import {
   ProviderError,
   type ProviderExchange,
 } from '../provider.ts';
+import { type CollectedBytes, newCollectedBytes } from './collected-bytes.ts';
 import type { Dialect } from './dialect.ts';
 import { loadDialect } from './dialects.ts';
 import { baseUrlFault, endpoint, redirectTarget } from './endpoint.ts';
@@ -73,7 +74,7 @@ export function apiProvider(options: ApiProviderOptions): Provider {
         const tried = await tryOnce({ options, dialect, keys, request, model, stream, signal, onDelta: gate.take });
         if (tried.sent === null || signal.aborted) return { answer: tried.answer, exchange: null };
         const { wire, exchange } = await settleExchange(tried.sent, keys);
-        await options.onExchange?.(wire());
+        if (options.onExchange !== undefined) await options.onExchange(await wire());
         return { answer: tried.answer, exchange };
       };
       let ended = await attempt(true);
@@ -85,7 +86,7 @@ export function apiProvider(options: ApiProviderOptions): Provider {
         throw errorWithout(answer.fault, keys, exchange);
       }
       gate.end();
-      const reply = replyWithout(answer, keys);
+      const reply = await replyWithout(answer, keys);
       if (exchange === null) return reply;
       // The answer held the key, but its bytes do not show it: it came in pieces.
       const isSpread = reply !== answer && exchange.response_redacted !== true;
@@ -140,7 +141,8 @@ async function tryOnce(attempt: Attempt): Promise<Tried> {
   } catch (error) {
     return { answer: new AttemptFailed(encodingFault(error)), sent: null };
   }
-  const sent: WireAttempt = { api, target, body: wire.body, received: [], status: null, headers: null, lost: null };
+  const received = newCollectedBytes();
+  const sent: WireAttempt = { api, target, body: wire.body, received, status: null, headers: null, lost: null };
   return { answer: await exchange(attempt, wire, sent), sent };
 }
 
@@ -201,7 +203,7 @@ const asked = (model: string, reply: GenerateReply): GenerateReply =>
 
 async function readRefusal(
   response: Response,
-  { silence, received }: { readonly silence: Silence; readonly received: Uint8Array[] },
+  { silence, received }: { readonly silence: Silence; readonly received: CollectedBytes },
   { dialect, options, keys }: Attempt,
 ): Promise<AttemptFailed> {
   const { status, headers } = response;

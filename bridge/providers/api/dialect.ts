@@ -2,7 +2,7 @@
 // that form is read. A dialect is pure: it uses no clock and no network (bridge/providers/api/api-provider.ts does).
 import type { ModelApi } from '../../../schemas/model-turn.ts';
 import type { GenerateReply, GenerateRequest, ProviderError, ReplyDelta } from '../provider.ts';
-import type { ExactJson } from './exact-json.ts';
+import { type ExactJson, parseExact } from './exact-json.ts';
 
 export interface Dialect {
   readonly api: ModelApi;
@@ -43,7 +43,12 @@ export interface WireRequest {
 export interface StreamEvent {
   readonly name: string | null;
   readonly data: string;
+  /** The data, when they were long and have been parsed: `parseEvent` gives it. */
+  readonly json?: ExactJson;
 }
+
+/** The data of an event. Throws as `parseExact` does. */
+export const parseEvent = ({ data, json }: StreamEvent): ExactJson => json ?? parseExact(data);
 
 /** Folds the events of one stream. */
 export interface StreamFold {

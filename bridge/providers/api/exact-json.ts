@@ -167,7 +167,7 @@ function withRawNumbers(text: string): ExactJson {
     if (into === undefined) result = value;
     else if ('list' in into) into.list.push(value);
     else {
-      setOwn(into.fields, into.key ?? '', value);
+      setField(into.fields, into.key ?? '', value);
       into.key = null;
     }
   };
@@ -198,11 +198,11 @@ export type FilledObject = Record<string, ExactJson>;
 
 /** Sets the fields of `from` in `into`. */
 export function setFields(into: FilledObject, from: ExactObject): void {
-  for (const key of Object.keys(from)) setOwn(into, key, from[key] ?? null);
+  for (const key of Object.keys(from)) setField(into, key, from[key] ?? null);
 }
 
 /** A `__proto__` of the text becomes a field, as in JSON.parse. */
-function setOwn(fields: FilledObject, key: string, value: ExactJson): void {
+export function setField(fields: FilledObject, key: string, value: ExactJson): void {
   if (key === '__proto__') {
     Object.defineProperty(fields, key, { value, enumerable: true, configurable: true, writable: true });
   } else fields[key] = value;

@@ -1,7 +1,9 @@
 // Cuts the bytes of a stream into events.
 import { isUtf8 } from 'node:buffer';
 import { createParser } from 'eventsource-parser';
+import { STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
 import { ProviderError } from '../provider.ts';
+import { newCollectedBytes } from './collected-bytes.ts';
 import type { StreamEvent } from './dialect.ts';
 
 export interface Frames {
@@ -34,7 +36,30 @@ function newSseFrames(): Frames {
     events = [];
     return taken;
   };
-  return { feed: (bytes) => take(decode(bytes)), end: () => take(`${decode(null)}\n\n`) };
+  const lines = newLineFeeds();
+  // A line that comes a few bytes at a time waits, so that it is not kept as so many texts.
+  const open = newCollectedBytes();
+  return {
+    feed(bytes) {
+      open.add(bytes);
+      const waits = open.size() < STREAM_SLICE_BYTES && !bytes.includes(LINE_FEED) && !bytes.includes(RETURN);
+      return waits ? [] : take(lines(decode(open.take())));
+    },
+    end: () => take(lines(`${decode(open.take())}${decode(null)}\n\n`)),
+  };
+}
+
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+
+/** Every line end as a line feed; a text may end between a return and its line feed. The parser is quick with line feeds only. */
+function newLineFeeds(): (text: string) => string {
+  let returned = false;
+  return (text) => {
+    const rest = returned && text.startsWith('\n') ? text.slice(1) : text;
+    if (text !== '') returned = text.endsWith('\r');
+    return rest.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
+  };
 }
 
 async function newBinaryFrames(): Promise<Frames> {

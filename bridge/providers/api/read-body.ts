@@ -1,10 +1,13 @@
 // Reads the body of an answer: events, or one JSON text.
 import { ERROR_BYTES_MAX, REPLY_BYTES_MAX, STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
+import { breath } from '../../breath.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
+import { type CollectedBytes, newCollectedBytes } from './collected-bytes.ts';
 import type { Dialect, StreamEvent } from './dialect.ts';
-import { type ExactJson, parseExact } from './exact-json.ts';
+import type { ExactJson } from './exact-json.ts';
 import { type Frames, newFrames, newTextReader } from './frames.ts';
-import { newCostGuard, refuseCostly } from './refuse-costly.ts';
+import { parseLong } from './long-json.ts';
+import { newCostGuard } from './refuse-costly.ts';
 import type { Silence } from './silence.ts';
 
 export type TakeDelta = (delta: ReplyDelta) => void;
@@ -14,7 +17,7 @@ export async function readAnswer(
   response: Response,
   silence: Silence,
   dialect: Dialect,
-  { onDelta, received }: { readonly onDelta: TakeDelta; readonly received: Uint8Array[] },
+  { onDelta, received }: { readonly onDelta: TakeDelta; readonly received: CollectedBytes },
 ): Promise<ExactJson> {
   const slices = readSlices(response, silence, received);
   const first = await firstSlice(slices);
@@ -40,13 +43,17 @@ const BLANK: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09, 0xef, 0xbb, 
 
 async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> {
   const decode = newTextReader();
-  const texts = [decode(first)];
-  for await (const slice of slices) texts.push(decode(slice));
-  texts.push(decode(null));
-  const text = texts.join('');
-  refuseCostly(text);
+  const open = newCollectedBytes();
+  open.add(first);
+  const texts: string[] = [];
+  for await (const slice of slices) {
+    open.add(slice);
+    if (open.size() >= STREAM_SLICE_BYTES) texts.push(decode(open.take()));
+  }
+  texts.push(decode(open.take()), decode(null));
   try {
-    return parseExact(text);
+    // The pieces need not be kept beside the whole.
+    return await parseLong(texts.splice(0).join(''));
   } catch (error) {
     if (error instanceof SyntaxError) throw new ProviderError('provider_retryable', 'the answer is not valid JSON');
     throw error;
@@ -56,31 +63,53 @@ async function readPlain(first: Uint8Array, slices: Slices): Promise<ExactJson> 
 async function readStream(first: Uint8Array, slices: Slices, dialect: Dialect, onDelta: TakeDelta): Promise<ExactJson> {
   const frames: Frames = await newFrames(dialect.framing);
   const fold = dialect.newFold();
-  const refuseCostlyEvent = newCostGuard();
-  const add = (events: readonly StreamEvent[]): void => {
+  const refuse = newCostGuard();
+  const add = async (events: readonly StreamEvent[]): Promise<void> => {
     for (const event of events) {
       // Nothing follows the end marker, though some servers keep the connection open, and some reset it.
       if (fold.isClosed()) return;
-      refuseCostlyEvent(event.data);
-      for (const delta of fold.add(event)) onDelta(delta);
+      const isLong = event.data.length > STREAM_SLICE_BYTES;
+      if (!isLong) refuse(event.data);
+      for (const delta of fold.add(isLong ? await parsed(event, refuse) : event)) {
+        if (delta.text.length <= STREAM_SLICE_BYTES) onDelta(delta);
+        else await inSlices(delta, onDelta);
+      }
     }
   };
-  add(frames.feed(first));
+  await add(frames.feed(first));
   if (!fold.isClosed()) {
     for await (const slice of slices) {
-      add(frames.feed(slice));
+      await add(frames.feed(slice));
       if (fold.isClosed()) break;
     }
   }
   await slices.return(undefined);
-  if (!fold.isClosed()) add(frames.end());
+  if (!fold.isClosed()) await add(frames.end());
   const final = fold.final();
   if (final === null) throw new ProviderError('provider_retryable', 'the answer ended before it was complete');
   return final;
 }
 
+/** Data that are not JSON are left to the dialect. */
+async function parsed(event: StreamEvent, refuse: (text: string) => void): Promise<StreamEvent> {
+  try {
+    return { ...event, json: await parseLong(event.data, { refuse }) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return event;
+    throw error;
+  }
+}
+
+/** Keys are looked for in each delta. */
+async function inSlices({ kind, text }: ReplyDelta, onDelta: TakeDelta): Promise<void> {
+  for (let at = 0; at < text.length; at += STREAM_SLICE_BYTES) {
+    onDelta({ kind, text: text.slice(at, at + STREAM_SLICE_BYTES) });
+    await breath();
+  }
+}
+
 /** The body in slices of bounded size; other work of the process runs between them. */
-async function* readSlices(response: Response, silence: Silence, received: Uint8Array[]): Slices {
+async function* readSlices(response: Response, silence: Silence, received: CollectedBytes): Slices {
   if (response.body === null) return;
   let bytes = 0;
   let sinceBreath = 0;
@@ -90,22 +119,23 @@ async function* readSlices(response: Response, silence: Silence, received: Uint8
     if (bytes > REPLY_BYTES_MAX) {
       throw new ProviderError('provider_terminal', `the answer is larger than ${REPLY_BYTES_MAX} bytes`);
     }
-    received.push(part);
+    received.add(part);
     for (let at = 0; at < part.length; at += STREAM_SLICE_BYTES) {
       const slice = part.subarray(at, at + STREAM_SLICE_BYTES);
       yield slice;
-      sinceBreath += slice.length;
+      // A part of one byte takes as long as one of hundreds.
+      sinceBreath += Math.max(slice.length, PART_BYTES);
       if (sinceBreath < STREAM_SLICE_BYTES) continue;
       sinceBreath = 0;
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      await breath();
     }
   }
 }
 
+const PART_BYTES = 256;
+
 /** The beginning of an error's text; only that matters, and a truncated one is still an error. */
-export async function readErrorText(response: Response, silence: Silence, received: Uint8Array[]): Promise<string> {
+export async function readErrorText(response: Response, silence: Silence, received: CollectedBytes): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   try {

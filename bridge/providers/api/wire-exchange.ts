@@ -3,7 +3,9 @@
 import type { ModelServerName } from '../../../src/files/model-servers.ts';
 import type { Redactor } from '../../secrets/redactor.ts';
 import { redactResponse } from '../../secrets/redact-response.ts';
+import { redactedText } from '../../secrets/redact-value.ts';
 import type { ProviderExchange } from '../provider.ts';
+import type { CollectedBytes } from './collected-bytes.ts';
 import type { RequestTarget } from './dialect.ts';
 import { ENCODERS } from './dialects.ts';
 import { digestInSlices, hasInSlices } from './wire-body.ts';
@@ -14,8 +16,8 @@ export interface WireAttempt {
   readonly target: RequestTarget;
   /** The body of the request. */
   readonly body: Buffer;
-  /** The parts of the response so far. */
-  readonly received: Uint8Array[];
+  /** The response so far. */
+  readonly received: CollectedBytes;
   /** Null while no status line has come. */
   status: number | null;
   headers: Headers | null;
@@ -36,18 +38,17 @@ export interface WireExchange extends Pick<WireAttempt, 'api' | 'target' | 'stat
 /** What is recorded of an attempt; `exchange` is null when the key stands in the request itself: then not even its digest is kept. */
 export interface Settled {
   /** Made only when it is asked for: the body as text takes long to make. */
-  readonly wire: () => WireExchange;
+  readonly wire: () => Promise<WireExchange>;
   readonly exchange: ProviderExchange | null;
 }
 
 export async function settleExchange(attempt: WireAttempt, keys: Redactor): Promise<Settled> {
   const { api, target, body, status, lost } = attempt;
-  const received = Buffer.concat(attempt.received.splice(0));
-  const { bytes, redacted } = await redactResponse(received, keys);
+  const { bytes, redacted } = await redactResponse(attempt.received.take(), keys);
   // A server may repeat the key anywhere: in the address of a redirect, for example.
   const headers = attempt.headers === null ? null : withoutKeys(attempt.headers, keys);
-  const wire = (): WireExchange => {
-    const text = keys.text(body.toString('utf8'));
+  const wire = async (): Promise<WireExchange> => {
+    const text = await redactedText(body.toString('utf8'), keys);
     return { api, target, body: text, status, headers, lost, response: bytes, redacted };
   };
   if (await hasInSlices(body, keys)) return { wire, exchange: null };

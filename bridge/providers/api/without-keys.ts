@@ -1,5 +1,6 @@
 // Cuts the key out of everything that a server sends: some repeat it in errors, and a model may have read it somewhere.
 import { clip } from '../../log.ts';
+import { redactedValue } from '../../secrets/redact-value.ts';
 import type { Redactor } from '../../secrets/redactor.ts';
 import { type GenerateReply, ProviderError, type ProviderExchange, type ReplyDelta } from '../provider.ts';
 
@@ -11,8 +12,8 @@ export const errorWithout = (
 ): ProviderError => new ProviderError(code, clip(withoutCutKey(keys.text(message), keys)), retryAfterMs, exchange);
 
 /** The layout of a reply goes with it, when the lengths in it no longer fit. */
-export function replyWithout(reply: GenerateReply, keys: Redactor): GenerateReply {
-  const clean = stopWithout(keys.value(reply), keys);
+export async function replyWithout(reply: GenerateReply, keys: Redactor): Promise<GenerateReply> {
+  const clean = stopWithout(await redactedValue(reply, keys), keys);
   if (clean.content === reply.content || clean.layout === undefined) return clean;
   const { layout: _, ...rest } = clean;
   return rest;

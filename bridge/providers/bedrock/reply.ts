@@ -13,7 +13,8 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
-import type { GenerateReply, ReplyCall } from '../provider.ts';
+import { replyOf, usageOf } from '../api/reply-of.ts';
+import type { GenerateReply, ReplyCall, ReplyLayout } from '../provider.ts';
 import { converseFault, oddAnswer } from './errors.ts';
 import { withoutFields } from './without-fields.ts';
 
@@ -28,16 +29,11 @@ export function readConverse(final: ExactJson): GenerateReply {
   const word = textIn(final['stopReason']);
   const turn = turnOf(listIn(message['content']), REASONS.get(word) === 'length');
   const stop = stopOf(word, turn.calls.length > 0);
-  const usage = usageOf(final['usage']);
+  const usage = countsOf(final['usage']);
   const { content, calls, parts } = turn;
-  return {
-    ...(content === '' ? {} : { content }),
-    calls,
-    ...(usage === undefined ? {} : { usage }),
-    ...(stop === undefined ? {} : { stop }),
-    // The answer does not name its model: the caller knows which one it asked.
-    ...(saysNothing(parts) ? {} : { layout: { api: 'bedrock.converse', model: '', parts } }),
-  };
+  // The answer does not name its model: the caller knows which one it asked.
+  const layout: ReplyLayout | null = saysNothing(parts) ? null : { api: 'bedrock.converse', model: '', parts };
+  return replyOf({ content, calls, usage, stop, layout });
 }
 
 const isFault = (body: ExactObject): boolean =>
@@ -60,9 +56,11 @@ function turnOf(blocks: readonly ExactJson[], cut: boolean): Turn {
     if (visible !== null) {
       const { text, rest } = visible;
       texts.push(text);
-      if (text !== '' || rest !== undefined) parts.push({ text: text.length, ...withRest(rest) });
+      if (rest !== undefined) parts.push({ text: text.length, with: exactText(rest) });
+      else if (text !== '') parts.push({ text: text.length });
     } else if (isExactObject(use) && use['type'] !== SERVER_TOOL) {
-      parts.push({ call: calls.length, ...withRest(restOfCall(block, use)) });
+      const rest = restOfCall(block, use);
+      parts.push(rest === undefined ? { call: calls.length } : { call: calls.length, with: exactText(rest) });
       calls.push(callOf(use, cut && index === blocks.length - 1));
     } else parts.push({ item: exactText(block) });
   }
@@ -79,8 +77,10 @@ interface Visible {
 
 /** The text of a block that people read, and what else the block holds; null for other blocks. */
 function visibleText(block: ExactObject): Visible | null {
-  const { text, ...rest } = block;
-  if (typeof text === 'string') return { text, rest: nonEmpty(rest) };
+  if (typeof block['text'] === 'string') {
+    const { text, ...rest } = block as ExactObject & { readonly text: string };
+    return { text, rest: nonEmpty(rest) };
+  }
   const cited = block['citationsContent'];
   if (!isExactObject(cited) || !Array.isArray(cited['content'])) return null;
   // In the layout each text of a block with citations is replaced by its length.
@@ -95,23 +95,36 @@ function visibleText(block: ExactObject): Visible | null {
 
 // Some models state the type `tool_use`, which a request may not hold.
 function restOfCall(block: ExactObject, use: ExactObject): ExactObject | undefined {
+  if (hasOnly(block, BLOCK_OF_CALL) && hasOnly(use, PLAIN_CALL)) return undefined;
   const said = ['toolUseId', 'name', 'input', ...(use['type'] === 'tool_use' ? ['type'] : [])];
   const own = nonEmpty(withoutFields(use, said));
   return nonEmpty({ ...withoutFields(block, ['toolUse']), ...(own === undefined ? {} : { toolUse: own }) });
 }
 
+const BLOCK_OF_CALL: ReadonlySet<string> = new Set(['toolUse']);
+const PLAIN_CALL: ReadonlySet<string> = new Set(['toolUseId', 'name', 'input']);
+
+/** True of nearly every call: its block says nothing else. */
+function hasOnly(fields: ExactObject, names: ReadonlySet<string>): boolean {
+  for (const name in fields) if (!names.has(name)) return false;
+  return true;
+}
+
 const nonEmpty = (fields: ExactObject): ExactObject | undefined =>
   Object.keys(fields).length === 0 ? undefined : fields;
-const withRest = (rest: ExactObject | undefined) => (rest === undefined ? {} : { with: exactText(rest) });
 
 function callOf(use: ExactObject, cut: boolean): ReplyCall {
   const id = textIn(use['toolUseId']);
-  const named = { ...(id === '' ? {} : { id }), name: textIn(use['name']) };
-  const input = use['input'] ?? {};
-  if (typeof input === 'string') return { ...named, arguments_text: input };
+  const name = textIn(use['name']);
+  const written = argumentsOf(use['input'] ?? {}, cut);
+  return id === '' ? { name, ...written } : { id, name, ...written };
+}
+
+function argumentsOf(input: ExactJson, cut: boolean): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
+  if (typeof input === 'string') return { arguments_text: input };
   // The call must not run without its missing arguments. This text is not JSON, so the model gets an error to correct.
-  if (cut && isExactObject(input) && nonEmpty(input) === undefined) return { ...named, arguments_text: CUT };
-  return holdsRaw(input) ? { ...named, arguments_text: exactText(input) } : { ...named, arguments: input as Json };
+  if (cut && isExactObject(input) && nonEmpty(input) === undefined) return { arguments_text: CUT };
+  return holdsRaw(input) ? { arguments_text: exactText(input) } : { arguments: input as Json };
 }
 
 const CUT = '… (cut: the answer ended before the arguments of this call)';
@@ -131,8 +144,8 @@ const REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['refusal', 'refusal'],
 ]);
 
-function stopOf(word: string, called: boolean): Stop | undefined {
-  if (word === '') return undefined;
+function stopOf(word: string, called: boolean): Stop | null {
+  if (word === '') return null;
   const stated = REASONS.get(word) ?? 'other';
   // A turn may end with `tool_use` when the provider alone ran tools.
   const normal = stated === 'end' || stated === 'calls';
@@ -140,14 +153,15 @@ function stopOf(word: string, called: boolean): Stop | undefined {
 }
 
 /** `inputTokens` counts neither what was read from a cache nor what was written to it. */
-function usageOf(value: ExactJson | undefined): Usage | undefined {
-  if (!isExactObject(value)) return undefined;
+function countsOf(value: ExactJson | undefined): Usage | null {
+  if (!isExactObject(value)) return null;
   const cached = countIn(value['cacheReadInputTokens'] ?? value['cacheReadInputTokenCount']);
   const written = countIn(value['cacheWriteInputTokens'] ?? value['cacheWriteInputTokenCount']);
-  return {
-    input_tokens: countIn(value['inputTokens']) + cached + written,
-    output_tokens: countIn(value['outputTokens']),
-    ...(cached === 0 ? {} : { cached_tokens: cached }),
-    ...(written === 0 ? {} : { cache_write_tokens: written }),
-  };
+  return usageOf({
+    input: countIn(value['inputTokens']) + cached + written,
+    output: countIn(value['outputTokens']),
+    cached,
+    cacheWrite: written,
+    reasoning: 0,
+  });
 }

@@ -3,7 +3,7 @@
 // `messageStop` is the end marker. `metadata` (usage) comes after it, or before it from some models: with both, nothing that
 // follows matters. A stream that ends after `messageStop` alone is a turn without usage; an exception before both are there
 // fails the attempt.
-import type { StreamFold } from '../api/dialect.ts';
+import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
 import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, parseExact } from '../api/exact-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { converseFault, oddAnswer } from './errors.ts';
@@ -61,13 +61,14 @@ export function newConverseFold(): StreamFold {
   });
 
   return {
-    add({ name, data }) {
+    add(event) {
+      const { name } = event;
       const handler = handlers.get(name ?? '');
       if (handler === undefined) {
-        throwIfFault(name, data);
+        throwIfFault(event);
         return [];
       }
-      const value = valueOf(data);
+      const value = valueOf(event);
       if (!isExactObject(value)) throw oddAnswer(name ?? '', 'a JSON object');
       return handler(value);
     },
@@ -197,18 +198,19 @@ function stringOf(path: string, value: ExactJson): string {
   return value;
 }
 
-function valueOf(data: string): ExactJson {
+function valueOf(event: StreamEvent): ExactJson {
   try {
-    return parseExact(data);
+    return parseEvent(event);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
-    return data;
+    return event.data;
   }
 }
 
 /** Services may add kinds of events, which are ignored. An error has a name that ends so, or states its type. */
-function throwIfFault(name: string | null, data: string): void {
-  const body = valueOf(data);
+function throwIfFault(event: StreamEvent): void {
+  const { name, data } = event;
+  const body = valueOf(event);
   const named = name !== null && /(exception|error|failure)$/i.test(name);
   if (!named && objectIn(body)['__type'] === undefined) return;
   throw converseFault(isExactObject(body) ? { __type: name, ...body } : { __type: name, message: data }, null);

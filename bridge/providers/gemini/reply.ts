@@ -5,6 +5,7 @@ import type { Usage } from '../../../schemas/run.ts';
 import {
   type ExactJson,
   type ExactObject,
+  type FilledObject,
   RawJson,
   countIn,
   entryOf,
@@ -13,8 +14,10 @@ import {
   isExactObject,
   listIn,
   objectIn,
+  setField,
   textIn,
 } from '../api/exact-json.ts';
+import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { errorOf } from './failure.ts';
 import { toolNameOf } from './names.ts';
@@ -38,15 +41,10 @@ export function readReply(body: ExactJson): GenerateReply {
     if (isExactObject(field) && Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
   }
   const stop = stopOf(candidate, body, calls.length > 0);
-  const usage = usageOf(body['usageMetadata']);
-  const layout: ReplyLayout = { api: GEMINI, model: textIn(body['modelVersion']).slice(0, 128), parts };
-  return {
-    ...(content === '' ? {} : { content }),
-    calls,
-    ...(usage === null ? {} : { usage }),
-    ...(stop === null ? {} : { stop }),
-    ...(saysNothing(parts) ? {} : { layout }),
-  };
+  const usage = countsOf(body['usageMetadata']);
+  const model = textIn(body['modelVersion']).slice(0, 128);
+  const layout: ReplyLayout | null = saysNothing(parts) ? null : { api: GEMINI, model, parts };
+  return replyOf({ content, calls, usage, stop, layout });
 }
 
 export const blockReasonOf = (body: ExactObject): string => wordOf(objectIn(body['promptFeedback'])['blockReason']);
@@ -89,15 +87,15 @@ function readParts(list: readonly ExactObject[]): Turn {
   for (const part of list) {
     if (isExactObject(part['functionCall'])) {
       const { call, rest } = callOf(part, part['functionCall']);
-      parts.push(withRest({ call: calls.length }, rest));
+      parts.push(rest === null ? { call: calls.length } : { call: calls.length, with: exactText(rest) });
       calls.push(call);
     } else if (typeof part['text'] === 'string' && part['thought'] !== true) {
       const { text } = part as ExactObject & { readonly text: string };
-      const next = withRest({ text: text.length }, othersOf(part, 'text'));
+      const rest = othersOf(part, 'text');
       const last = parts.at(-1);
-      const joins = isPlainText(next) && last !== undefined && isPlainText(last);
-      if (joins) parts[parts.length - 1] = { text: last.text + next.text };
-      else if (text !== '' || next.with !== undefined) parts.push(next);
+      if (rest !== null) parts.push({ text: text.length, with: exactText(rest) });
+      else if (last !== undefined && isPlainText(last)) parts[parts.length - 1] = { text: last.text + text.length };
+      else if (text !== '') parts.push({ text: text.length });
       texts.push(text);
     } else parts.push({ item: exactText(part) });
   }
@@ -113,24 +111,18 @@ function callOf(
 ): { readonly call: ReplyCall; readonly rest: ExactObject | null } {
   const beside = othersOf(part, 'functionCall');
   const own = othersOf(functionCall, 'name', 'args');
-  const { id: given, name, args } = functionCall;
-  const id = textIn(given);
-  const call: ReplyCall = {
-    ...(id === '' ? {} : { id }),
-    name: toolNameOf(textIn(name)),
-    ...argumentsOf(args ?? {}),
-  };
+  const id = textIn(functionCall['id']);
+  const name = toolNameOf(textIn(functionCall['name']));
+  const written = argumentsOf(functionCall['args'] ?? {});
+  const call: ReplyCall = id === '' ? { name, ...written } : { id, name, ...written };
   return { call, rest: own === null ? beside : { functionCall: own, ...beside } };
 }
 
 /** The fields but those of one or two names; null when there are no others, as mostly. */
 function othersOf(fields: ExactObject, one: string, two = one): ExactObject | null {
-  for (const name in fields) {
-    if (name === one || name === two) continue;
-    const { [one]: _one, [two]: _two, ...others } = fields;
-    return others;
-  }
-  return null;
+  let others: FilledObject | null = null;
+  for (const name in fields) if (name !== one && name !== two) setField((others ??= {}), name, fields[name] ?? null);
+  return others;
 }
 
 function argumentsOf(args: ExactJson): Pick<ReplyCall, 'arguments' | 'arguments_text'> {
@@ -157,10 +149,6 @@ function isExactlyHeld(text: string): boolean {
   if (significant === 0) return !Object.is(number, -0);
   return significant <= 15 && Number.isFinite(number) && Math.abs(number) > 1e-300;
 }
-
-type Bare = { readonly text: number } | { readonly call: number };
-const withRest = <P extends Bare>(part: P, rest: ExactObject | null): P & { readonly with?: string } =>
-  rest === null ? part : { ...part, with: exactText(rest) };
 
 /** Texts and then calls, in order and with nothing else, are what every API's turn is. */
 function saysNothing(parts: readonly LayoutPart[]): boolean {
@@ -202,16 +190,16 @@ function stopOf(candidate: ExactObject, body: ExactObject, hasCalls: boolean): S
 }
 
 /** `promptTokenCount` includes cached tokens, but not those of server-side tools; thinking is counted beside the candidates. */
-function usageOf(metadata: ExactJson | undefined): Usage | null {
+function countsOf(metadata: ExactJson | undefined): Usage | null {
   if (!isExactObject(metadata)) return null;
-  const cached_tokens = countIn(metadata['cachedContentTokenCount']);
-  const reasoning_tokens = countIn(metadata['thoughtsTokenCount']);
-  return {
-    input_tokens: countIn(metadata['promptTokenCount']) + countIn(metadata['toolUsePromptTokenCount']),
-    output_tokens: countIn(metadata['candidatesTokenCount']) + reasoning_tokens,
-    ...(cached_tokens > 0 ? { cached_tokens } : {}),
-    ...(reasoning_tokens > 0 ? { reasoning_tokens } : {}),
-  };
+  const reasoning = countIn(metadata['thoughtsTokenCount']);
+  return usageOf({
+    input: countIn(metadata['promptTokenCount']) + countIn(metadata['toolUsePromptTokenCount']),
+    output: countIn(metadata['candidatesTokenCount']) + reasoning,
+    cached: countIn(metadata['cachedContentTokenCount']),
+    cacheWrite: 0,
+    reasoning,
+  });
 }
 
 /** The server answered something else than the API's form; the next attempt may be answered well. */

@@ -6,11 +6,10 @@ import {
   isExactObject,
   listIn,
   objectIn,
-  parseExact,
   setFields,
   textIn,
 } from '../api/exact-json.ts';
-import type { StreamEvent, StreamFold } from '../api/dialect.ts';
+import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { errorOf } from './failure.ts';
 import { type OpenCall, openCall } from './partial-args.ts';
@@ -20,12 +19,13 @@ export function newGeminiFold(): StreamFold {
   const response = newResponseFold();
   let closed = false;
   return {
-    add({ data }: StreamEvent): readonly ReplyDelta[] {
+    add(event: StreamEvent): readonly ReplyDelta[] {
+      const { data } = event;
       const isShort = data.length < 16;
       // Some proxies end the stream as other APIs do.
       closed ||= isShort && data.trim() === '[DONE]';
       if (closed || (isShort && data.trim() === '')) return [];
-      const chunk = parseChunk(data);
+      const chunk = parseChunk(event);
       return Array.isArray(chunk) ? (chunk as readonly ExactJson[]).flatMap(response.add) : response.add(chunk);
     },
     // A finish reason is no last word: old models repeat it, and usage may follow it.
@@ -41,9 +41,9 @@ export function foldList(chunks: readonly ExactJson[]): ExactJson | null {
   return response.final();
 }
 
-function parseChunk(data: string): ExactJson {
+function parseChunk(event: StreamEvent): ExactJson {
   try {
-    return parseExact(data);
+    return parseEvent(event);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     throw malformed('an event', 'JSON');

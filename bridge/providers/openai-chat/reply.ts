@@ -14,7 +14,8 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
-import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
+import { replyOf, usageOf } from '../api/reply-of.ts';
+import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { furtherFields, isBlank } from './blank.ts';
 import { BODY_FIELDS, CALL_FIELDS } from './call-fields.ts';
 import { chatError, isError } from './errors.ts';
@@ -33,15 +34,12 @@ export function readCompletion(final: ExactJson): GenerateReply {
   const { message } = choice;
   if (!isExactObject(message)) throw notOfForm(`/choices/${index}/message`, 'no message');
   const { content, calls, parts, refused } = readMessage(message, word);
-  const usage = usageOf(final['usage']) ?? usageOf(objectIn(final['x_groq'])['usage']);
+  const usage = countsOf(final['usage']) ?? countsOf(objectIn(final['x_groq'])['usage']);
   const stop = stopOf(word, calls.length > 0, refused);
-  return {
-    ...(content === '' ? {} : { content }),
-    calls,
-    ...(usage === null ? {} : { usage }),
-    ...(stop === null ? {} : { stop }),
-    ...(saysNothing(parts) ? {} : { layout: { api: 'openai.chat', model: textIn(final['model']), parts } }),
-  };
+  const layout: ReplyLayout | null = saysNothing(parts)
+    ? null
+    : { api: 'openai.chat', model: textIn(final['model']), parts };
+  return replyOf({ content, calls, usage, stop, layout });
 }
 
 const notOfForm = (path: string, what: string): ProviderError =>
@@ -213,7 +211,7 @@ function stopOf(word: string, hasCalls: boolean, refused: boolean): Stop | null 
   return { reason: normal, word: word.slice(0, 64).toWellFormed() };
 }
 
-function usageOf(value: ExactJson | undefined): Usage | null {
+function countsOf(value: ExactJson | undefined): Usage | null {
   if (!isExactObject(value)) return null;
   const input = objectIn(value['prompt_tokens_details']);
   const first = (...counts: readonly (ExactJson | undefined)[]): number => counts.map(countIn).find((n) => n > 0) ?? 0;
@@ -228,12 +226,7 @@ function usageOf(value: ExactJson | undefined): Usage | null {
   );
   const cacheWrite = first(input['cache_write_tokens'], value['cache_creation_input_tokens']);
   const reasoning = first(objectIn(value['completion_tokens_details'])['reasoning_tokens'], value['reasoning_tokens']);
-  return {
-    input_tokens: prompt,
-    // Some servers leave thinking out of the completion, but not out of the total.
-    output_tokens: Math.max(written, countIn(value['total_tokens']) - prompt),
-    ...(cached > 0 ? { cached_tokens: cached } : {}),
-    ...(cacheWrite > 0 ? { cache_write_tokens: cacheWrite } : {}),
-    ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {}),
-  };
+  // Some servers leave thinking out of the completion, but not out of the total.
+  const output = Math.max(written, countIn(value['total_tokens']) - prompt);
+  return usageOf({ input: prompt, output, cached, cacheWrite, reasoning });
 }

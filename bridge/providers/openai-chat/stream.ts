@@ -1,15 +1,7 @@
 // Folds the chunks of a stream into a completion, as the server answers without a stream. Chunks may lack the index or the
 // id of a call, repeat its name or id, have arguments as text, as a value or not at all, and content as text, as parts or null.
-import type { StreamEvent, StreamFold } from '../api/dialect.ts';
-import {
-  type ExactJson,
-  type ExactObject,
-  isExactObject,
-  listIn,
-  objectIn,
-  parseExact,
-  textIn,
-} from '../api/exact-json.ts';
+import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
+import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { furtherFields } from './blank.ts';
 import { type CallFold, newCallFold } from './call-fold.ts';
@@ -95,8 +87,9 @@ const newChoice = (): Choice => ({
 });
 
 /** An unreadable chunk must not be skipped: the arguments might still be valid JSON, but not what the model wrote. */
-function chunkOf({ name, data }: StreamEvent): ExactObject {
-  const chunk = parsed(data);
+function chunkOf(event: StreamEvent): ExactObject {
+  const { name, data } = event;
+  const chunk = parsed(event);
   if (name === 'error') throw chatError(chunk ?? data, null);
   if (!isExactObject(chunk)) {
     throw new ProviderError('provider_retryable', 'the server sent data that is not a JSON object');
@@ -105,9 +98,9 @@ function chunkOf({ name, data }: StreamEvent): ExactObject {
   return chunk;
 }
 
-function parsed(text: string): ExactJson {
+function parsed(event: StreamEvent): ExactJson {
   try {
-    return parseExact(text);
+    return parseEvent(event);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     return null;

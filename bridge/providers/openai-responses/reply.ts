@@ -19,7 +19,8 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
-import { type GenerateReply, ProviderError, type ReplyCall } from '../provider.ts';
+import { replyOf, usageOf } from '../api/reply-of.ts';
+import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { responsesError } from './error.ts';
 
 export function readResponse(final: ExactJson): GenerateReply {
@@ -32,16 +33,13 @@ export function readResponse(final: ExactJson): GenerateReply {
     addItem(turn, item, status === 'incomplete' && index === output.length - 1);
   });
   const content = turn.texts.join('');
-  const usage = usageOf(response['usage']);
-  return {
-    ...(content === '' ? {} : { content }),
-    calls: turn.calls,
-    ...(usage === undefined ? {} : { usage }),
-    ...(status === '' ? {} : { stop: stopOf(response, status, turn) }),
-    ...(saysNothing(turn.parts)
-      ? {}
-      : { layout: { api: 'openai.responses', model: modelOf(response), parts: turn.parts } }),
-  };
+  const { calls, parts } = turn;
+  const usage = countsOf(response['usage']);
+  const stop = status === '' ? null : stopOf(response, status, turn);
+  const layout: ReplyLayout | null = saysNothing(parts)
+    ? null
+    : { api: 'openai.responses', model: modelOf(response), parts };
+  return replyOf({ content, calls, usage, stop, layout });
 }
 
 /** The calls and parts of a turn so far. */
@@ -179,19 +177,16 @@ function stopOf(response: ExactObject, status: string, { calls, refuses }: Turn)
   return refuses ? { reason: 'refusal', word: 'refusal' } : { reason: 'end', word };
 }
 
-function usageOf(value: ExactJson | undefined): Usage | undefined {
-  if (!isExactObject(value)) return undefined;
+function countsOf(value: ExactJson | undefined): Usage | null {
+  if (!isExactObject(value)) return null;
   const input = objectIn(value['input_tokens_details']);
-  const cached_tokens = countIn(input['cached_tokens']);
-  const cache_write_tokens = countIn(input['cache_write_tokens']);
-  const reasoning_tokens = countIn(objectIn(value['output_tokens_details'])['reasoning_tokens']);
-  return {
-    input_tokens: countIn(value['input_tokens']),
-    output_tokens: countIn(value['output_tokens']),
-    ...(cached_tokens === 0 ? {} : { cached_tokens }),
-    ...(cache_write_tokens === 0 ? {} : { cache_write_tokens }),
-    ...(reasoning_tokens === 0 ? {} : { reasoning_tokens }),
-  };
+  return usageOf({
+    input: countIn(value['input_tokens']),
+    output: countIn(value['output_tokens']),
+    cached: countIn(input['cached_tokens']),
+    cacheWrite: countIn(input['cache_write_tokens']),
+    reasoning: countIn(objectIn(value['output_tokens_details'])['reasoning_tokens']),
+  });
 }
 
 const modelOf = (response: ExactObject): string => textIn(response['model']).slice(0, 128).toWellFormed();

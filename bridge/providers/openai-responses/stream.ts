@@ -1,6 +1,6 @@
 // Folds the events of a streamed response into the response itself. The last event has it whole; some servers leave its output
 // empty, so that the items are also gathered from the events before it.
-import type { StreamEvent, StreamFold } from '../api/dialect.ts';
+import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -8,7 +8,6 @@ import {
   isExactObject,
   listIn,
   objectIn,
-  parseExact,
   textIn,
 } from '../api/exact-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
@@ -21,9 +20,10 @@ export function newResponseFold(): StreamFold {
   let ended: ExactObject | null = null;
 
   return {
-    add({ name, data }) {
+    add(source) {
+      const { name, data } = source;
       if (ended !== null || data === '' || data === '[DONE]') return [];
-      const event = eventOf(data);
+      const event = eventOf(source);
       const type = textIn(event['type']) || (name ?? '');
       if (type === 'error' || (event['type'] === undefined && hasError(event))) throw responsesError(event, null);
       const end = entryOf(ENDS, type);
@@ -54,9 +54,9 @@ const ENDS: Readonly<Record<string, string>> = {
 const endedResponse = (response: ExactObject, status: string): ExactObject =>
   ['', 'queued', 'in_progress'].includes(textIn(response['status'])) ? { ...response, status } : response;
 
-function eventOf(data: StreamEvent['data']): ExactObject {
+function eventOf(source: StreamEvent): ExactObject {
   try {
-    const event = parseExact(data);
+    const event = parseEvent(source);
     if (isExactObject(event)) return event;
   } catch (error) {
     if (error instanceof ProviderError) throw error;

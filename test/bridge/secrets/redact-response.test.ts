@@ -54,3 +54,17 @@ test('16 MiB of blank lines take no time that grows with their square', async ()
   await cut(`${'\n'.repeat(16 * 1_048_576)}"`);
   expect(performance.now() - started).toBeLessThan(5_000);
 });
+
+test('a secret in pieces is found behind and inside very long strings', async () => {
+  const long = 'some "words" '.repeat(REDACT_SLICE_BYTES / 8);
+  const [head, tail] = [SECRET.slice(0, 9), SECRET.slice(9)];
+  for (const pieces of [
+    [long, head, tail],
+    [long + head, tail + long],
+    [head, tail, long],
+  ]) {
+    expect(await cut(sse(pieces))).toEqual({ bytes: null, redacted: true });
+  }
+  const harmless = sse([long, `${head} and ${tail}`, long]);
+  expect((await cut(harmless)).redacted).toBe(false);
+});
