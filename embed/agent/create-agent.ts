@@ -101,6 +101,18 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   };
 }
 
+/** Another run of this process is live in the session. */
+export class SessionBusy extends Error {
+  override readonly name = 'SessionBusy';
+  /** The session that has a run. */
+  readonly session: string;
+
+  constructor(session: string) {
+    super(`session ${session} has a run here: wait for its result(), or cancel() it`);
+    this.session = session;
+  }
+}
+
 /** One run at a time follows a session in a process: another prompt must not be taken for the one that is running. */
 function newRuns(local: Local, setup: SessionSetup): Agent['run'] {
   const live = new Set<string>();
@@ -108,7 +120,7 @@ function newRuns(local: Local, setup: SessionSetup): Agent['run'] {
     if (key !== undefined && named === undefined) throw new TypeError('a key names a run within a session: give both');
     const session = chooseSession(local, named);
     if (live.has(session)) {
-      throw new Error(`session ${session} has a run here: wait for its result(), or cancel() it`);
+      throw new SessionBusy(session);
     }
     live.add(session);
     return holdRun(local, {

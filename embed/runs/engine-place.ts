@@ -11,7 +11,12 @@ export interface EnginePlace {
    * With `dataDir`: also serves the engine on loopback, on the given port or any free one, with the tokens of the directory,
    * and publishes the address there. Then `refold approvals`, `refold approve` and all other commands use this engine.
    */
-  readonly serve?: boolean | { readonly port: number };
+  readonly serve?:
+    | boolean
+    | {
+        /** A TCP port; 0 for any free one. */
+        readonly port: number;
+      };
   /**
    * The address of a running engine, such as `http://127.0.0.1:4519`: only the bridge runs in this process. Several workers
    * may share one engine. Each takes over what another one leaves, so all of them must have the same tools and model.

@@ -13,17 +13,26 @@ import { type EngineClient, allSessions, must, mustBe } from '../../src/client/i
 import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
 import { argumentsOf, storeText } from './contents.ts';
 
-/** Names the call that is answered. */
+/** Names the call that is answered; a question is one, with all of its fields. */
 export interface QuestionAddress {
+  /** The session that waits. */
   readonly session: string;
+  /** The call, unique in its turn. */
   readonly call: string;
+  /** The turn that the call is of, as the question says. An answer with it reaches no call of another turn. */
+  readonly batch?: string;
+  /** The digest of the arguments that were shown, as the question says. An answer with it counts for no others. */
+  readonly digest?: string;
 }
 
 /** A call that waits for a person: may it run (`approval`), or please do it (`task`, for custom tools)? */
-export interface Question extends QuestionAddress {
+export interface Question extends Required<QuestionAddress> {
   readonly type: 'question';
+  /** `approval`: may it run? `task`: please do it. */
   readonly kind: 'approval' | 'task';
+  /** The name that the model called. */
   readonly tool: string;
+  /** Exactly those that the answer is about. */
   readonly arguments: JsonObject;
   /** Why the policy asks. */
   readonly reasons: CallConsent['reasons'];
@@ -40,6 +49,7 @@ export type Answer =
       readonly allow: true;
       /** Further calls are allowed for the rest of the session: all of this tool, or those that a pattern fits. */
       readonly grant?: GrantScope;
+      /** Who answers: recorded with the answer. */
       readonly by?: string;
     }
   | {
@@ -48,9 +58,19 @@ export type Answer =
       readonly message?: string;
       /** Arguments to run the tool with instead. */
       readonly instead?: JsonObject;
+      /** Who answers: recorded with the answer. */
       readonly by?: string;
     }
-  | { readonly text: string; readonly success?: boolean; readonly data?: JsonObject; readonly by?: string };
+  | {
+      /** What the model reads. */
+      readonly text: string;
+      /** False when it could not be done; true by default. */
+      readonly success?: boolean;
+      /** Structured facts for the record. */
+      readonly data?: JsonObject;
+      /** Who answers: recorded with the answer. */
+      readonly by?: string;
+    };
 
 /** The questions that are open, of one session or of all. */
 export async function openQuestions(client: EngineClient, session?: string): Promise<readonly Question[]> {
@@ -72,6 +92,8 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
     kind: action.kind === 'agent.tool_use' ? 'approval' : 'task',
     session: action.session_id,
     call: action.call_id,
+    batch: action.batch_id,
+    digest: action.arguments_digest,
     tool: action.tool_name,
     arguments: await argumentsOf(client, action),
     reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
@@ -80,14 +102,28 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
   };
 }
 
-/** Answers the open question about a call. Throws an error that says so when no call of this id waits. */
+/** No such call waits for a person: it was answered, was cancelled, or has other arguments. */
+export class NotWaiting extends Error {
+  override readonly name = 'NotWaiting';
+  /** The call that was to be answered. */
+  readonly address: QuestionAddress;
+
+  constructor({ session, call }: QuestionAddress) {
+    super(`no call "${call}" of session ${session} waits for a person: list them with waiting()`);
+    this.address = { session, call };
+  }
+}
+
+/** Answers the open question about a call. Throws a {@link NotWaiting} when no such call waits. */
 export async function answerQuestion(client: EngineClient, address: QuestionAddress, answer: Answer): Promise<void> {
   const { state } = await must(client.session(mustBe(decode(SessionIdCodec, address.session))));
-  const action = requiredActions(state).find(({ call_id }) => call_id === address.call);
+  const { call, batch, digest } = address;
+  const action = requiredActions(state).find(
+    ({ call_id, batch_id, arguments_digest }) =>
+      call_id === call && batch_id === (batch ?? batch_id) && arguments_digest === (digest ?? arguments_digest),
+  );
   if (action === undefined) {
-    throw new Error(
-      `no call "${address.call}" of session ${address.session} waits for a person: list them with waiting()`,
-    );
+    throw new NotWaiting(address);
   }
   await submitAnswer(client, action, answer);
 }
