@@ -3,11 +3,11 @@ const session = 'order-42';
 const status = document.getElementById('status');
 const questions = document.getElementById('questions');
 
-new EventSource(`sessions/${session}/events`).onmessage = ({ data }) => {
+new EventSource(`sessions/${session}/events`).addEventListener('message', ({ data }) => {
   const seen = JSON.parse(data);
   status.textContent = seen.status;
   questions.replaceChildren(...seen.waiting.map(itemOf));
-};
+});
 
 function itemOf(action) {
   const item = document.createElement('li');
@@ -18,7 +18,7 @@ function itemOf(action) {
   ]) {
     const button = document.createElement('button');
     button.textContent = label;
-    button.onclick = () => answer(action, allow);
+    button.addEventListener('click', () => answer(action, allow));
     item.append(button);
   }
   return item;

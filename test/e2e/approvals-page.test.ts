@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import type { Server } from 'node:http';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { createAdaptorServer } from '@hono/node-server';
 import { createParser } from 'eventsource-parser';
 import { Hono } from 'hono';
@@ -18,31 +18,31 @@ import { expressLike } from '../support/e2e/express-like.ts';
 import { ROOT } from '../support/e2e/refold.ts';
 
 const FOLDER = join(ROOT, 'examples/approvals-page');
-const load = (name: string): Promise<Record<string, unknown>> =>
-  import(/* @vite-ignore */ pathToFileURL(join(FOLDER, name)).href) as Promise<Record<string, unknown>>;
+// As Node loads them, so that `refold` is the built package.
+const require = createRequire(import.meta.url);
+const load = (name: string): Record<string, unknown> => require(join(FOLDER, name)) as Record<string, unknown>;
 type Add = (app: unknown, agent: Agent) => void;
 
 /** Express itself where `compat/` is installed, as in CI; elsewhere what the example uses of it. */
 const EXPRESS = join(ROOT, 'compat/node_modules/express/index.js');
 const hasExpress = existsSync(EXPRESS);
 
-async function honoServer(agent: Agent): Promise<Server> {
+function honoServer(agent: Agent): Server {
   const app = new Hono();
-  ((await load('hono.mjs'))['addApprovals'] as Add)(app, agent);
+  (load('hono.mjs')['addApprovals'] as Add)(app, agent);
   return (createAdaptorServer({ fetch: app.fetch }) as Server).listen(0, '127.0.0.1');
 }
 
-async function expressServer(agent: Agent): Promise<Server> {
-  const add = (await load('express.mjs'))['addApprovals'] as Add;
+function expressServer(agent: Agent): Server {
+  const add = load('express.mjs')['addApprovals'] as Add;
   if (!hasExpress) {
     const app = expressLike();
     add(app, agent);
     return app.listen(0, '127.0.0.1');
   }
-  const { default: express } = (await import(/* @vite-ignore */ pathToFileURL(EXPRESS).href)) as {
-    default: (() => { use: (handler: unknown) => void; listen: (port: number, host: string) => Server }) & {
-      json: () => unknown;
-    };
+  const express = require(EXPRESS) as {
+    (): { use: (handler: unknown) => void; listen: (port: number, host: string) => Server };
+    json: () => unknown;
   };
   const app = express();
   app.use(express.json());
@@ -86,15 +86,15 @@ const post = async (url: string, body: object): Promise<number> => {
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
 };
 
-describe.each<[string, (agent: Agent) => Promise<Server>]>([
+describe.each<[string, (agent: Agent) => Server]>([
   ['Hono', honoServer],
   [hasExpress ? 'Express' : 'what stands for Express', expressServer],
 ])('%s', (_name, open) => {
   test('streams a session, goes on after the last event seen, and takes the answer to what was shown, once', async () => {
-    const agent = await ((await load('agent.mjs'))['openAgent'] as () => Promise<Agent>)();
+    const agent = await (load('agent.mjs')['openAgent'] as () => Promise<Agent>)();
     const run = agent.run('Refund order 42', { session: 'order-42' });
     for await (const part of run) if (part.type === 'question') break;
-    const server = await open(agent);
+    const server = open(agent);
     if (!server.listening) await once(server, 'listening');
     const address = server.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/sessions/order-42`;

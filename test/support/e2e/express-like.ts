@@ -1,5 +1,5 @@
 // The part of Express that an example uses, over node:http, for machines where Express itself is not installed.
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 
 type Request = IncomingMessage & { params: Record<string, string>; body: unknown };
@@ -7,7 +7,14 @@ type Response = ServerResponse & { status: (code: number) => Response; send: (te
 type Handler = (request: Request, response: Response) => Promise<void>;
 type OnError = (error: Error, request: Request, response: Response, next: () => void) => void;
 
-export function expressLike() {
+interface App {
+  readonly get: (path: string, handler: Handler) => void;
+  readonly post: (path: string, handler: Handler) => void;
+  readonly use: (handler: OnError) => void;
+  readonly listen: (port: number, host: string) => Server;
+}
+
+export function expressLike(): App {
   const routes: { readonly method: string; readonly path: RegExp; readonly handler: Handler }[] = [];
   let onError: OnError = () => undefined;
   const add = (method: string) => (path: string, handler: Handler) =>
