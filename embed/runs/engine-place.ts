@@ -22,7 +22,7 @@ export interface EnginePlace {
    * may share one engine. Each takes over what another one leaves, so all of them must have the same tools and model.
    */
   readonly engine?: string | URL;
-  /** The token of `engine`, of the scope `operator`: in the file `tokens/operator` of its data directory. */
+  /** The token of `engine`, of the scope `operator`: the first line of `tokens/operator` in its data directory. */
   readonly token?: string;
   /**
    * Where the bridge notes what it starts, so that the next process on this directory reports what a killed one had done;
@@ -53,7 +53,7 @@ export class EnginePlaceError extends TypeError {
 const PROBLEMS: Readonly<Record<EnginePlaceProblem, string>> = {
   both: 'dataDir and engine exclude each other: give dataDir to run an engine here, or engine to use a running one',
   neither: 'there is no engine: give dataDir to run one in this process, or engine and token to use a running one',
-  no_token: 'engine needs a token: give the content of tokens/operator in the data directory of that engine',
+  no_token: 'engine needs a token: give the first line of tokens/operator in the data directory of that engine',
   not_served: 'serve is for an engine of this process: give dataDir instead of engine, or leave serve out',
 };
 

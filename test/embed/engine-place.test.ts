@@ -159,7 +159,7 @@ describe('an agent without one engine', () => {
     ['both', { dataDir: 'data', engine: 'http://127.0.0.1:9', token: 'a' }, /exclude each other: give dataDir/],
     ['neither', {}, /there is no engine: give dataDir/],
     ['neither', { token: 'a' }, /there is no engine: give dataDir/],
-    ['no_token', { engine: 'http://127.0.0.1:9' }, /needs a token: give the content of tokens\/operator/],
+    ['no_token', { engine: 'http://127.0.0.1:9' }, /needs a token: give the first line of tokens\/operator/],
     ['not_served', { engine: 'http://127.0.0.1:9', token: 'a', serve: true }, /give dataDir instead of engine/],
   ])('is refused as %s, and told what to give', async (problem, options, message) => {
     const error = await refused(options);
