@@ -2,7 +2,7 @@
 import type { OfferedTool } from '../../schemas/effect.ts';
 import type { Digest, RunId, SessionId } from '../../schemas/ids.ts';
 import type { Json } from '../../schemas/json.ts';
-import type { ExchangeTarget, LayoutPart, ModelApi, Stop } from '../../schemas/model-turn.ts';
+import type { ExchangeTarget, LayoutApi, LayoutPart, Stop } from '../../schemas/model-turn.ts';
 import type { Reasoning, ToolChoice, Usage } from '../../schemas/run.ts';
 
 export type Message =
@@ -48,7 +48,7 @@ export interface MessageCall {
 
 /** The parts of a turn, and the API and model that wrote them. */
 export interface ReplyLayout {
-  readonly api: ModelApi;
+  readonly api: LayoutApi;
   readonly model: string;
   /** Their texts are as long as the turn's text in total, and they name each of its calls once, in order. */
   readonly parts: readonly LayoutPart[];
