@@ -21,6 +21,9 @@ export interface TurnRequest {
   readonly tools: readonly LoopTool[];
   /** The results in the prompt that the loop made without the core, by the id of the call as the model made it. */
   readonly results: ReadonlyMap<string, LoopResult>;
+  /** The loop keeps its own history: a turn is found by its prompt alone, wherever it is in the record. */
+  readonly standsAlone?: boolean;
+  /** Cancels the run when it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Asks the model. Its errors reach the loop as they are, and nothing is recorded: the loop may ask again. */
   readonly ask: (asked: Asked) => Promise<TurnReply>;
