@@ -2,7 +2,7 @@
 import type { OfferedTool } from '../../schemas/effect.ts';
 import type { Digest, RunId, SessionId } from '../../schemas/ids.ts';
 import type { Json } from '../../schemas/json.ts';
-import type { ExchangeTarget, LayoutPart, ModelApi, Stop } from '../../schemas/model-turn.ts';
+import type { ExchangeTarget, LayoutApi, LayoutPart, Stop } from '../../schemas/model-turn.ts';
 import type { Reasoning, ToolChoice, Usage } from '../../schemas/run.ts';
 
 export type Message =
@@ -66,7 +66,7 @@ export interface MessageCall {
 /** The parts of a turn, and the API and model that wrote them. */
 export interface ReplyLayout {
   /** The API whose parts they are. */
-  readonly api: ModelApi;
+  readonly api: LayoutApi;
   /** The model that wrote them, as the API names it. */
   readonly model: string;
   /** Their texts are as long as the turn's text in total, and they name each of its calls once, in order. */

@@ -107,9 +107,10 @@ export async function openLocal(options: LocalOptions): Promise<Local> {
   return { client: engine.client, url: engine.url, clock, newId, unfinished, failed, closing: stop.signal, close };
 }
 
-type OpenedEngine = Pick<Local, 'client' | 'url' | 'close'>;
+export type OpenedEngine = Pick<Local, 'client' | 'url' | 'close'>;
 
-async function openPlaced(place: PlacedEngine, options: LocalOptions): Promise<OpenedEngine> {
+/** Opens the engine, or connects to it. Throws a RejectedError when it cannot be opened. */
+export async function openPlaced(place: PlacedEngine, options: LocalPorts): Promise<OpenedEngine> {
   if ('url' in place) {
     const client = connect(place.url, place.token);
     return { client, url: place.url, close: () => client.close() };
@@ -132,7 +133,8 @@ async function openPlaced(place: PlacedEngine, options: LocalOptions): Promise<O
   return { client, url: serving.url, close };
 }
 
-async function openLedger(
+/** Where the bridge notes what it starts; null when there is no directory for it. */
+export async function openLedger(
   place: PlacedEngine,
   stateDir: string | undefined,
   owner: OwnerId,
@@ -154,7 +156,7 @@ async function unfinishedSessions(
   return found;
 }
 
-const enginePorts = (options: LocalOptions): Omit<EngineOptions, 'dataDir'> => {
+const enginePorts = (options: LocalPorts): Omit<EngineOptions, 'dataDir'> => {
   const { clock, random, newId, tell, tellFault, activeSessionsMax, leaseTtlMs } = options;
   return {
     ...(clock === undefined ? {} : { clock }),
