@@ -66,25 +66,29 @@ function readModule(path: string, text: string): Module {
     imported.set(name, { path: join(dirname(path), specifier.text), name: theirs });
   };
   for (const statement of source.statements) {
-    if (ts.isImportDeclaration(statement)) {
-      const bindings = statement.importClause?.namedBindings;
-      if (bindings === undefined || !ts.isNamedImports(bindings)) continue;
-      for (const { name, propertyName } of bindings.elements)
-        bind(statement.moduleSpecifier, name.text, (propertyName ?? name).text);
-    } else if (ts.isExportDeclaration(statement)) {
-      if (statement.exportClause === undefined || !ts.isNamedExports(statement.exportClause)) continue;
-      for (const { name, propertyName } of statement.exportClause.elements) {
-        bind(statement.moduleSpecifier, name.text, (propertyName ?? name).text);
-        exported.push(name.text);
-      }
-    } else if (isDeclaration(statement)) {
-      for (const name of declaredNames(statement)) {
-        declared.set(name, [...(declared.get(name) ?? []), statement]);
-        if (statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true) exported.push(name);
-      }
+    for (const { name, propertyName } of bindingsOf(statement)) {
+      const { moduleSpecifier } = statement as ts.ImportDeclaration | ts.ExportDeclaration;
+      bind(moduleSpecifier, name.text, (propertyName ?? name).text);
+      if (ts.isExportDeclaration(statement)) exported.push(name.text);
+    }
+    if (!isDeclaration(statement)) continue;
+    const isExported = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+    for (const name of declaredNames(statement)) {
+      declared.set(name, [...(declared.get(name) ?? []), statement]);
+      if (isExported) exported.push(name);
     }
   }
   return { source, declared, imported, exported };
+}
+
+/** The names that an import binds, or an export lists. */
+function bindingsOf(statement: ts.Statement): readonly (ts.ImportSpecifier | ts.ExportSpecifier)[] {
+  if (ts.isImportDeclaration(statement)) {
+    const bindings = statement.importClause?.namedBindings;
+    return bindings !== undefined && ts.isNamedImports(bindings) ? bindings.elements : [];
+  }
+  if (!ts.isExportDeclaration(statement) || statement.exportClause === undefined) return [];
+  return ts.isNamedExports(statement.exportClause) ? statement.exportClause.elements : [];
 }
 
 const isDeclaration = (node: ts.Node): node is Declaration =>
@@ -110,10 +114,9 @@ function namesOf(
 ): readonly PublicName[] {
   const found: PublicName[] = [{ name, isDocumented: hasComment(declaration, source) }];
   const walk = (node: ts.Node, inside: string): void => {
-    // A type that is computed shows what comes out of it.
-    if (ts.isBlock(node) || ts.isConditionalTypeNode(node) || ts.isMappedTypeNode(node) || isHidden(node)) return;
-    if (ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName)) named.add(node.typeName.text);
-    if (ts.isExpressionWithTypeArguments(node) && ts.isIdentifier(node.expression)) named.add(node.expression.text);
+    if (isOpaque(node)) return;
+    const mentioned = mentionedIn(node);
+    if (mentioned !== null) named.add(mentioned);
     const isMember = ts.isPropertySignature(node) || ts.isMethodSignature(node) || isClassMember(node);
     const own = isMember ? `${inside}.${(node.name as ts.Node).getText(source)}` : inside;
     if (isMember) found.push({ name: own, isDocumented: isTag(node) || hasComment(node, source) });
@@ -125,6 +128,16 @@ function namesOf(
   walk(declaration, name);
   return found;
 }
+
+/** The name of a type that a reference to it, or a heritage clause, mentions. */
+function mentionedIn(node: ts.Node): string | null {
+  if (ts.isTypeReferenceNode(node)) return ts.isIdentifier(node.typeName) ? node.typeName.text : null;
+  return ts.isExpressionWithTypeArguments(node) && ts.isIdentifier(node.expression) ? node.expression.text : null;
+}
+
+/** A body and a private member are not shown; of a type that is computed, what comes out of it. */
+const isOpaque = (node: ts.Node): boolean =>
+  ts.isBlock(node) || ts.isConditionalTypeNode(node) || ts.isMappedTypeNode(node) || isHidden(node);
 
 const isClassMember = (
   node: ts.Node,
