@@ -5,78 +5,176 @@ import { MESSAGE_CHARS_MAX } from '../schemas/limits.ts';
 import type { Usage } from '../schemas/run.ts';
 
 interface CallIds {
+  /** The session of the call. */
   readonly session_id: SessionId;
+  /** The calls of one turn. */
   readonly batch_id: BatchId;
+  /** Unique in its batch. */
   readonly call_id: CallId;
+  /** The tool, by its id. */
   readonly tool_id: ToolId;
 }
 
 interface TurnIds {
+  /** The session of the turn. */
   readonly session_id: SessionId;
+  /** The run of the turn. */
   readonly run_id: RunId;
+  /** Counts from 1 in each run. */
   readonly turn: number;
 }
 
 export type BridgeLogLine =
-  | (CallIds & { readonly event: 'call_started'; readonly group: number; readonly attempt: number })
+  | (CallIds & {
+      readonly event: 'call_started';
+      /** Its group of the plan, from 0: calls of one group may run together. */
+      readonly group: number;
+      /** Counts from 1. */
+      readonly attempt: number;
+    })
   | (CallIds & {
       readonly event: 'call_settled';
+      /** How the call ended. */
       readonly outcome: CallOutcome;
+      /** A stable code of the failure. */
       readonly code?: string;
+      /** The message of the error that the tool threw. */
       readonly error?: string;
+      /** How long it took, in milliseconds. */
       readonly duration_ms: number;
     })
-  | (CallIds & { readonly event: 'call_dropped'; readonly why: string })
-  | (TurnIds & { readonly event: 'generate_started'; readonly messages: number; readonly tools: number })
+  | (CallIds & {
+      readonly event: 'call_dropped';
+      /** The reason, for people. */
+      readonly why: string;
+    })
+  | (TurnIds & {
+      readonly event: 'generate_started';
+      /** How many messages the model was sent. */
+      readonly messages: number;
+      /** How many tools it was offered. */
+      readonly tools: number;
+    })
   | (TurnIds & {
       readonly event: 'generate_settled';
+      /** How many calls it made. */
       readonly calls: number;
+      /** How long it took, in milliseconds. */
       readonly duration_ms: number;
+      /** The tokens that it used, where the provider tells. */
       readonly usage?: Usage;
     })
-  | (TurnIds & { readonly event: 'compact_started'; readonly messages: number })
-  | (TurnIds & { readonly event: 'compact_settled'; readonly duration_ms: number })
+  | (TurnIds & {
+      readonly event: 'compact_started';
+      /** How many messages the model was sent. */
+      readonly messages: number;
+    })
+  | (TurnIds & {
+      readonly event: 'compact_settled';
+      /** How long it took, in milliseconds. */
+      readonly duration_ms: number;
+    })
   | (TurnIds & {
       readonly event: 'compact_failed';
+      /** A stable code of the failure. */
       readonly code: string;
+      /** What happened, for people. */
       readonly message: string;
+      /** How long it took, in milliseconds. */
       readonly duration_ms: number;
     })
   /** The parts of a turn are not recorded; text and calls are. */
-  | (TurnIds & { readonly event: 'layout_dropped'; readonly why: string })
+  | (TurnIds & {
+      readonly event: 'layout_dropped';
+      /** The reason, for people. */
+      readonly why: string;
+    })
   | (TurnIds & {
       readonly event: 'generate_failed';
+      /** A stable code of the failure. */
       readonly code: string;
+      /** What happened, for people. */
       readonly message: string;
+      /** How long it took, in milliseconds. */
       readonly duration_ms: number;
     })
   | {
       readonly event: 'host_session';
+      /** The session that it concerns. */
       readonly session_id: SessionId;
+      /** The status of the host session. */
       readonly status: string;
+      /** More about it, for people. */
       readonly detail?: string;
     }
   | {
       readonly event: 'undone';
+      /** The session that it concerns. */
       readonly session_id: SessionId;
+      /** The call that was undone. */
       readonly call_id: CallId;
+      /** Whether the files were put back. */
       readonly success: boolean;
+      /** What happened, for people. */
       readonly message: string;
     }
   | {
       readonly event: 'report_refused';
+      /** The session that it concerns. */
       readonly session_id: SessionId;
+      /** The kind of the event that was refused. */
       readonly kind: string;
+      /** Its id. */
       readonly event_id: string;
+      /** A stable code of the failure. */
       readonly code: string;
+      /** What happened, for people. */
       readonly message: string;
     }
-  | { readonly event: 'lease_lost'; readonly session_id: SessionId; readonly effect_id: string }
-  | { readonly event: 'reconnecting'; readonly during: string; readonly code: string; readonly message: string }
-  | { readonly event: 'reconnected'; readonly during: string }
-  | { readonly event: 'recovered'; readonly owner: string; readonly settled: number; readonly unsettled: number }
-  | { readonly event: 'recovery_refused'; readonly owner: string; readonly code: string; readonly message: string }
-  | { readonly event: 'stopping'; readonly running: number };
+  | {
+      readonly event: 'lease_lost';
+      /** The session that it concerns. */
+      readonly session_id: SessionId;
+      /** What was leased. */
+      readonly effect_id: string;
+    }
+  | {
+      readonly event: 'reconnecting';
+      /** The request that was not answered. */
+      readonly during: string;
+      /** A stable code of the failure. */
+      readonly code: string;
+      /** What happened, for people. */
+      readonly message: string;
+    }
+  | {
+      readonly event: 'reconnected';
+      /** The request that was not answered. */
+      readonly during: string;
+    }
+  | {
+      readonly event: 'recovered';
+      /** The name of the dead bridge. */
+      readonly owner: string;
+      /** How many of its calls were reported as ended. */
+      readonly settled: number;
+      /** How many were given back. */
+      readonly unsettled: number;
+    }
+  | {
+      readonly event: 'recovery_refused';
+      /** The name of the dead bridge. */
+      readonly owner: string;
+      /** A stable code of the failure. */
+      readonly code: string;
+      /** What happened, for people. */
+      readonly message: string;
+    }
+  | {
+      readonly event: 'stopping';
+      /** How much work is being stopped. */
+      readonly running: number;
+    };
 
 export type Log = (line: BridgeLogLine) => void;
 

@@ -41,17 +41,23 @@ import type { Provider } from './providers/provider.ts';
 import { createRedactor } from './secrets/redactor.ts';
 
 export interface BridgeOptions {
+  /** The engine, in this process or over HTTP; a token of the scope `bridge` is enough. */
   readonly client: EngineClient;
   /** Names this process; no other live bridge may use the same name. */
   readonly owner: OwnerId;
+  /** What runs the calls; `combineExecutors` makes one of several. */
   readonly executors: Executors;
+  /** What answers for the model. */
   readonly provider: Provider;
   /** Maximum of concurrent calls over all sessions, at least 1; 256 by default. Each session also has a maximum. */
   readonly concurrency?: number;
   /** Where the bridge notes what it starts. Without one, a crash loses the outcome of calls in progress. */
   readonly ledger?: BridgeLedger;
+  /** Reads the time and sets timers; `systemClock` outside of tests. */
   readonly clock: BridgeClock;
+  /** A number from 0 to below 1, for the jitter of retries. */
   readonly random: () => number;
+  /** Takes each log line, with secrets replaced. */
   readonly log: (line: BridgeLogLine) => void;
   /** When it aborts, the bridge stops leasing, stops what runs, gives its leases back, and ends. */
   readonly signal: AbortSignal;

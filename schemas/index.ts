@@ -12,6 +12,7 @@ export * from './genesis.ts';
 export * from './ids.ts';
 export * from './json.ts';
 export * as limits from './limits.ts';
+export * from './model-turn.ts';
 export * from './plan.ts';
 export * from './record.ts';
 export * from './rejection.ts';

@@ -3,7 +3,7 @@ import { type TypeOf, flag, integer, oneOf, shape, text } from './codec.ts';
 import { Content } from './content.ts';
 import { Digest } from './ids.ts';
 
-/** The APIs that refold speaks. A layout goes back only to the API that it came from. */
+/** The APIs that refold speaks. */
 export const MODEL_APIS = [
   'openai.chat',
   'openai.responses',
@@ -12,6 +12,10 @@ export const MODEL_APIS = [
   'bedrock.converse',
 ] as const;
 export type ModelApi = (typeof MODEL_APIS)[number];
+
+/** What writes layouts: the APIs, and the model interfaces of frameworks whose loops run on refold. A layout goes back only there. */
+export const LAYOUT_APIS = [...MODEL_APIS, 'ai_sdk.language_model', 'openai_agents.model'] as const;
+export type LayoutApi = (typeof LAYOUT_APIS)[number];
 
 /**
  * Why the model stopped: `end` (it was done), `calls` (it waits for results), `length` (the limit of output tokens),
@@ -31,7 +35,7 @@ export type StopReason = Stop['reason'];
  * {@link LayoutPart}. State keeps it as it is and never reads it.
  */
 export const Layout = shape('Layout', {
-  api: oneOf('api', MODEL_APIS),
+  api: oneOf('api', LAYOUT_APIS),
   model: text('model', { max: 128 }),
   parts: Content,
 });

@@ -13,7 +13,9 @@ export type CallTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id
 export interface CallContext {
   /** Aborts when the call is cancelled, times out, or its lease is lost: stop, and return soon. */
   readonly signal: AbortSignal;
+  /** How long the call may take, in milliseconds. */
   readonly timeoutMs: number;
+  /** The most bytes of UTF-8 that the model reads of the output. */
   readonly outputBytesMax: number;
   /** Stores bytes as a blob. */
   readonly putBlob: (bytes: Uint8Array) => Promise<Digest>;

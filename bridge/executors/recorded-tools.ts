@@ -11,7 +11,16 @@ import { type ReadBlob, answerKey, readAnswers } from './recorded-answers.ts';
  * - `ask`: this function, once for each tool and arguments; its report then counts as recorded;
  * - `run`: another executor, each time.
  */
-export type NotRecorded = 'fail' | { readonly ask: Executor['run'] } | { readonly run: Executor };
+export type NotRecorded =
+  | 'fail'
+  | {
+      /** Answers a call that the log does not hold. */
+      readonly ask: Executor['run'];
+    }
+  | {
+      /** Runs each call that the log does not hold. */
+      readonly run: Executor;
+    };
 
 export interface RecordedToolsOptions {
   /** The tools to answer: ids, exact or ending in `*`. By default those with an answer in the log, and those of `run`. */

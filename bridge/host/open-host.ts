@@ -40,12 +40,14 @@ export interface Host {
   run(toolId: string, args: JsonObject, context: HostCallContext): Promise<HostOutcome>;
   /** Puts files back, all or none. Never throws. It needs no host session, because a person asks for it. */
   restore(files: readonly RestorableFile[]): HostOutcome;
+  /** Whether the host has a tool of this id. */
   has(toolId: string): boolean;
   /** Ends the commands that still run and removes the host's temporary files, including spilled outputs. */
   close(): Promise<void>;
 }
 
 export interface HostOptions {
+  /** The directory that the tools read and change. */
   readonly workspace: string;
   /**
    * Default `auto`: `bwrap` where it works, else `none`, but only where commands then run as another user than the host.

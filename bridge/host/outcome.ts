@@ -7,21 +7,30 @@ import type { Withheld } from '../../schemas/undo.ts';
 
 /** A file that a call changed, with its bytes before the call, which the executor stores as a blob. */
 export interface ChangedFile {
+  /** Relative to the workspace. */
   readonly path: string;
+  /** The former bytes; null when the file did not exist; or why they are not kept. */
   readonly before: Buffer | Withheld | null;
+  /** The SHA-256 digest of the new content; null when the file was deleted. */
   readonly after_digest: Digest | null;
+  /** The former permission bits. */
   readonly mode?: number;
+  /** How many directories above it the call created. */
   readonly parents_made?: number;
 }
 
 /** A file that the model gets with the text; the executor stores it as a blob. */
 export interface ShownFile {
+  /** Its content. */
   readonly bytes: Buffer;
+  /** Such as `image/png`. */
   readonly media_type: MediaType;
+  /** The name that the model is told. */
   readonly name: string;
 }
 
 export interface HostOutcome {
+  /** Whether the tool did what the call asks. */
   readonly success: boolean;
   /** A stable failure code, present only when `success` is false. */
   readonly code?: string;
@@ -30,7 +39,12 @@ export interface HostOutcome {
   /** Structured payload: counts, `exit_code`, changed paths. Numbers are integers. */
   readonly data?: JsonObject;
   /** A file with the whole output, when `text` holds only its head and tail. The caller uploads it and deletes it. */
-  readonly spill?: { readonly path: string; readonly bytes: number };
+  readonly spill?: {
+    /** The file, outside the workspace. */
+    readonly path: string;
+    /** Its length. */
+    readonly bytes: number;
+  };
   /** Why there is no such file, when there should be one. */
   readonly unkept?: string;
   /** Facts about the host session that the call established. */

@@ -15,9 +15,13 @@ import type { Workspace } from './workspace/workspace.ts';
 export interface HostCallContext {
   /** The session of the engine that the call belongs to. */
   readonly sessionId: string;
+  /** Aborts when the call is cancelled or its time is over. */
   readonly signal: AbortSignal;
+  /** How long the call may take, in milliseconds. */
   readonly timeoutMs: number;
+  /** The most bytes of UTF-8 that the model reads of the output. */
   readonly outputBytesMax: number;
+  /** Called with lines that say how far the call is. */
   readonly onProgress?: (text: string) => void;
 }
 

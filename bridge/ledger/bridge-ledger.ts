@@ -6,6 +6,7 @@ import { type Ledger, noLedger, openLedger } from './ledger.ts';
 import { type Predecessor, claimLedgers, ledgerName } from './predecessors.ts';
 
 export interface BridgeLedger extends Ledger {
+  /** The dead bridges whose ledgers this one has claimed. */
   readonly predecessors: readonly Predecessor[];
   /** What a predecessor noted of this call; null when none of them started it. */
   find(call: StartedCall): LedgerEntry | null;

@@ -5,7 +5,9 @@ import type { Digest, EffectId, SessionId } from '../../schemas/ids.ts';
 import type { LedgerLine } from './ledger-line.ts';
 
 export interface LedgerKey {
+  /** The session of the call. */
   readonly session_id: SessionId;
+  /** The call, with its attempt. */
   readonly effect_id: EffectId;
 }
 

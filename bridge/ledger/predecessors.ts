@@ -8,7 +8,9 @@ import { readLines } from './ledger-line.ts';
 
 /** A bridge that died, as known from its ledger. */
 export interface Predecessor {
+  /** The name under which it leased. */
   readonly owner: OwnerId;
+  /** The calls that it had started and not reported. */
   readonly entries: readonly LedgerEntry[];
   /** The name of its file, claimed by this process. */
   readonly file: string;

@@ -2,6 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import {
   type ConsentPolicy,
+  type EventId,
   type Ingress,
   type RunConfigPatch,
   type RunId,
@@ -76,17 +77,20 @@ export async function beginRun(client: EngineClient, setup: SessionSetup, reques
 const unfinishedRun = ({ run, run_history }: SessionState, { wasUnfinished }: RunRequest): RunId | null =>
   run?.run_id ?? (wasUnfinished ? (run_history.at(-1)?.run_id ?? null) : null);
 
+/** Names a run: a digest, because an event id takes no spaces and has at most 128 characters. */
+export const runEventId = (key: string): EventId => brand<'EventId'>(`run/${digestText(key)}`);
+
 async function runRequested(client: EngineClient, { prompt, key, overrides }: RunRequest): Promise<Ingress> {
   return {
     kind: 'RunRequested',
     input: await storeText(client, prompt),
-    // A digest, because an event id takes no spaces and has at most 128 characters.
-    ...(key === undefined ? {} : { event_id: brand<'EventId'>(`run/${digestText(key)}`) }),
+    ...(key === undefined ? {} : { event_id: runEventId(key) }),
     ...(overrides === undefined ? {} : { run_overrides: overrides }),
   };
 }
 
-async function makeSession(client: EngineClient, setup: SessionSetup, session: SessionId): Promise<void> {
+/** Creates the session, or brings its tools and config up to date. Throws a RejectedError when refused. */
+export async function makeSession(client: EngineClient, setup: SessionSetup, session: SessionId): Promise<void> {
   const created = await client.createSession({ session_id: session, ...setup })();
   if (!isLeft(created)) return;
   if (created.left.code !== 'session_exists') throw new RejectedError(created.left);

@@ -9,6 +9,7 @@ import type { RunPart, RunResult } from './run-parts.ts';
 
 /** Iterating gives what the run does, once, from its beginning; the run goes on when no one iterates. */
 export interface Run extends AsyncIterable<RunPart> {
+  /** Its session; `run()` with it gives the run again. */
   readonly session: string;
   /** Resolves when the run has ended, however it ended; rejects when it could not begin, or was left unfinished. */
   readonly result: () => Promise<RunResult>;
@@ -19,6 +20,7 @@ export interface Run extends AsyncIterable<RunPart> {
 /** The process closed its engine before the run was over. It goes on when the same data directory is opened again. */
 export class RunUnfinished extends Error {
   override readonly name = 'RunUnfinished';
+  /** The session whose run is not over. */
   readonly session: string;
 
   constructor(session: string, cause: unknown) {

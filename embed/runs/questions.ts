@@ -10,26 +10,29 @@ import {
   SessionId as SessionIdCodec,
 } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
-import { type RequiredAction, questionDigest, requiredActions } from '../../src/core/index.ts';
+import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
 import { argumentsOf, storeText } from './contents.ts';
 
-/** Names the question that is answered. */
+/** Names the question that is answered, as it was shown; a question is one, with all of its fields. */
 export interface QuestionAddress {
+  /** The session that waits. */
   readonly session: string;
-  /**
-   * Names what was shown: this call of this tool with these arguments. A late or doubled answer meets no other call, although
-   * a model's server may give another call the same id.
-   */
+  /** The call; a model's server may give the same id to a call of another turn. */
+  readonly call: string;
+  /** The turn that the call is of, as the question says: a late or doubled answer reaches no call of another turn. */
+  readonly batch: string;
+  /** The digest of the arguments that were shown, as the question says. */
   readonly digest: string;
 }
 
 /** A call that waits for a person: may it run (`approval`), or please do it (`task`, for custom tools)? */
 export interface Question extends QuestionAddress {
   readonly type: 'question';
+  /** `approval`: may it run? `task`: please do it. */
   readonly kind: 'approval' | 'task';
-  /** The id that the model's server gave the call; it may come again in another turn. */
-  readonly call: string;
+  /** The name that the model called. */
   readonly tool: string;
+  /** Exactly those that the answer is about. */
   readonly arguments: JsonObject;
   /** Why the policy asks. */
   readonly reasons: CallConsent['reasons'];
@@ -46,6 +49,7 @@ export type Answer =
       readonly allow: true;
       /** Further calls are allowed for the rest of the session: all of this tool, or those that a pattern fits. */
       readonly grant?: GrantScope;
+      /** Who answers: recorded with the answer. */
       readonly by?: string;
     }
   | {
@@ -54,9 +58,19 @@ export type Answer =
       readonly message?: string;
       /** Arguments to run the tool with instead. */
       readonly instead?: JsonObject;
+      /** Who answers: recorded with the answer. */
       readonly by?: string;
     }
-  | { readonly text: string; readonly success?: boolean; readonly data?: JsonObject; readonly by?: string };
+  | {
+      /** What the model reads. */
+      readonly text: string;
+      /** False when it could not be done; true by default. */
+      readonly success?: boolean;
+      /** Structured facts for the record. */
+      readonly data?: JsonObject;
+      /** Who answers: recorded with the answer. */
+      readonly by?: string;
+    };
 
 /** The questions that are open, of one session or of all. */
 export async function openQuestions(client: EngineClient, session?: string): Promise<readonly Question[]> {
@@ -78,7 +92,8 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
     kind: action.kind === 'agent.tool_use' ? 'approval' : 'task',
     session: action.session_id,
     call: action.call_id,
-    digest: questionDigest(action),
+    batch: action.batch_id,
+    digest: action.arguments_digest,
     tool: action.tool_name,
     arguments: await argumentsOf(client, action),
     reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
@@ -87,14 +102,29 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
   };
 }
 
-/** Answers a question that was shown. Throws an error that says so when it waits no more, whatever else waits now. */
+/** No such call waits for a person: it was answered, was cancelled, or has other arguments. */
+export class NotWaiting extends Error {
+  override readonly name = 'NotWaiting';
+  /** The call that was to be answered. */
+  readonly address: QuestionAddress;
+
+  constructor(address: QuestionAddress) {
+    super(
+      `call "${address.call}" of session ${address.session} waits for no answer to this question: list those that wait with waiting()`,
+    );
+    this.address = address;
+  }
+}
+
+/** Answers a question that was shown. Throws a {@link NotWaiting} when it waits no more, whatever else waits now. */
 export async function answerQuestion(client: EngineClient, address: QuestionAddress, answer: Answer): Promise<void> {
   const { state } = await must(client.session(mustBe(decode(SessionIdCodec, address.session))));
-  const action = requiredActions(state).find((one) => questionDigest(one) === address.digest);
+  const { call, batch, digest } = address;
+  const action = requiredActions(state).find(
+    ({ call_id, batch_id, arguments_digest }) => call_id === call && batch_id === batch && arguments_digest === digest,
+  );
   if (action === undefined) {
-    throw new Error(
-      `this question of session ${address.session} is not open: it was answered, or has ended. List the open ones with waiting()`,
-    );
+    throw new NotWaiting(address);
   }
   await submitAnswer(client, action, answer);
 }

@@ -9,7 +9,9 @@ import { type StandardSchema, describeIssues, isStandardSchema } from './standar
 export interface ToolContext {
   /** Aborts when the call is cancelled or its time is over: stop, and return soon. */
   readonly signal: AbortSignal;
+  /** How long the call may take, in milliseconds. */
   readonly timeoutMs: number;
+  /** The session that calls. */
   readonly session: string;
   /** Unique in its turn. A call of a repeatable tool keeps it when it runs again. */
   readonly call: string;

@@ -3,27 +3,57 @@
 
 /** A schema that validates a value, and says so in its types. */
 export interface StandardSchema<Input = unknown, Output = Input> {
+  /** What every schema library offers here. */
   readonly '~standard': StandardProps<Input, Output>;
 }
 
 interface StandardProps<Input, Output> {
   readonly version: 1;
+  /** The library. */
   readonly vendor: string;
-  readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  /** Never set: it carries the types. */
+  readonly types?:
+    | {
+        /** What the schema takes. */
+        readonly input: Input;
+        /** What the schema makes of it. */
+        readonly output: Output;
+      }
+    | undefined;
+  /** Checks a value, and converts it. */
   readonly validate: (value: unknown) => Validated<Output> | Promise<Validated<Output>>;
   /** Standard JSON Schema; absent in libraries without it. May throw for a schema that JSON Schema cannot express. */
   readonly jsonSchema?: {
+    /** The JSON Schema of what the schema takes, in the dialect `target`. Throws where there is none. */
     readonly input: (options: { readonly target: 'draft-2020-12' }) => Readonly<Record<string, unknown>>;
   };
 }
 
 type Validated<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] };
+  | {
+      /** The value, converted. */
+      readonly value: Output;
+      /** What does not fit; absent when all of it does. */
+      readonly issues?: undefined;
+    }
+  | {
+      /** What does not fit; absent when all of it does. */
+      readonly issues: readonly SchemaIssue[];
+    };
 
 export interface SchemaIssue {
+  /** What is wrong, for people. */
   readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  /** Where, from the outside in; absent for the value itself. */
+  readonly path?:
+    | readonly (
+        | PropertyKey
+        | {
+            /** A property or an index. */
+            readonly key: PropertyKey;
+          }
+      )[]
+    | undefined;
 }
 
 /** What a schema accepts. */

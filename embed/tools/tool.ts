@@ -33,17 +33,27 @@ export interface ToolOptions<Input, Output extends StandardSchema, Result> {
   /** How long a call may take, in milliseconds; two minutes by default. */
   readonly timeoutMs?: number;
   /** Further fields of its spec, such as `tool_id`, `parallelism_hint` or `output_bytes_max`. */
-  readonly spec?: Partial<Omit<ToolSpec, 'tool_ref' | 'tool_name' | 'tool_id'>> & { readonly tool_id?: string };
+  readonly spec?: Partial<Omit<ToolSpec, 'tool_ref' | 'tool_name' | 'tool_id'>> & {
+    /** Its id in the record; `app.` and the name by default. */
+    readonly tool_id?: string;
+  };
   /** Does it. What it returns, any JSON value, is what the model reads; what it throws is a failure that the model reads. */
   readonly run: (args: ArgumentsOf<Input>, context: ToolContext) => Result | Promise<Result>;
 }
 
 /** A tool as `createAgent` takes it. `Args` is what its function is given, `Result` what that returns. */
 export interface Tool<Args = unknown, Result = unknown> {
+  /** What the engine knows of it. */
   readonly spec: ToolSpec;
+  /** Runs one call, and reports on it. */
   readonly run: (args: unknown, context: ToolContext) => Promise<CallReport>;
   /** Never set: it carries the types. */
-  readonly types?: { readonly args: Args; readonly result: Result };
+  readonly types?: {
+    /** What its function is given. */
+    readonly args: Args;
+    /** What its function returns. */
+    readonly result: Result;
+  };
 }
 
 /** Makes a tool. Throws a TypeError for a name or schema that cannot be offered to a model. */

@@ -27,6 +27,10 @@ const python = spawn('python3', [fileURLToPath(new URL('bridge.py', import.meta.
   env: { ...process.env, REFOLD_URL: serving.url, REFOLD_TOKEN: token },
   stdio: 'inherit',
 });
+python.once('error', ({ message }) => {
+  console.error(`python3 cannot be started: ${message}; install Python 3.9 or newer`);
+  process.exit(1);
+});
 try {
   const { client } = engine;
   const config = { provider: 'python', model: 'script' };

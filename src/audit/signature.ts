@@ -24,7 +24,15 @@ export function newSigningKeys(): SigningKeys {
 /** Signs the current heads of these sessions. */
 export function signCheckpoint(
   leaves: readonly CheckpointLeaf[],
-  { privatePem, created_at_ms }: { readonly privatePem: string; readonly created_at_ms: number },
+  {
+    privatePem,
+    created_at_ms,
+  }: {
+    /** A private Ed25519 key in PEM. */
+    readonly privatePem: string;
+    /** Now, in milliseconds since 1970. */
+    readonly created_at_ms: number;
+  },
 ): Either<Rejection, Checkpoint> {
   const key = readKey(() => createPrivateKey(privatePem), 'a private Ed25519 key in PEM');
   if (isLeft(key)) return key;

@@ -9,8 +9,11 @@ import type { PutBlobOptions } from '../../schemas/wire.ts';
 
 /** The beginning and the end of a blob. */
 export interface BlobEnds {
+  /** The length of the whole blob. */
   readonly bytes: number;
+  /** Its first bytes. */
   readonly head: Uint8Array;
+  /** Its last bytes. */
   readonly tail: Uint8Array;
 }
 

@@ -31,11 +31,14 @@ import type {
 } from '../../schemas/wire.ts';
 
 export interface FollowOptions {
+  /** The position of the first event, from 0; 0 by default. */
   readonly from?: number;
+  /** Ends the iteration when it aborts. */
   readonly signal?: AbortSignal;
 }
 
 export interface EngineClient {
+  /** The name, version and limits of the engine. */
   info(): TaskEither<Rejection, EngineInfo>;
   /** Creates a session; `session_exists` when the id is taken. */
   createSession(request?: CreateSession): TaskEither<Rejection, SessionSummary>;
@@ -69,6 +72,7 @@ export interface EngineClient {
   postDeltas(id: SessionId, request: PostDeltas): TaskEither<Rejection, DeltasTaken>;
   /** Leases effects; waits for the first. An aborted request is granted nothing. */
   lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
+  /** Extends leases; those that are lost are named in the reply. */
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
   /** Ends leases, so that another bridge may lease the effects at once; with `all`, every lease of the owner. */
   release(request: Release): TaskEither<Rejection, HeartbeatReply>;
@@ -78,6 +82,8 @@ export interface EngineClient {
   putBlob(bytes: Uint8Array, options?: PutBlobOptions): TaskEither<Rejection, Digest>;
   /** Stores the bytes of stored blobs, one after the other, as one blob; `uploadBlob` sends a large blob this way. */
   joinBlobs(request: JoinBlobs): TaskEither<Rejection, Digest>;
+  /** The bytes of a blob, whose digest the engine has checked; `unknown_blob` when it does not exist. */
   getBlob(ref: Digest): TaskEither<Rejection, Uint8Array>;
+  /** Ends what this client follows. Of an engine in this process, the engine goes on. */
   close(): Promise<void>;
 }

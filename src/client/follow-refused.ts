@@ -4,6 +4,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 /** Thrown by `follow` when the engine refuses; `rejection` is the reason. */
 export class FollowRefused extends Error {
   override readonly name = 'FollowRefused';
+  /** Why the engine refuses: code, path and message. */
   readonly rejection: Rejection;
 
   constructor(rejection: Rejection) {

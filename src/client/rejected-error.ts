@@ -5,6 +5,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 /** Thrown by `must` and `mustBe`. The message holds the code, the message and the path of the rejection. */
 export class RejectedError extends Error {
   override readonly name = 'RejectedError';
+  /** Why the engine refuses: code, path and message. */
   readonly rejection: Rejection;
 
   constructor(rejection: Rejection) {

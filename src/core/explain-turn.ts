@@ -3,7 +3,7 @@
 // name several.
 import type { EventOfKind } from '../../schemas/event.ts';
 import type { RunId } from '../../schemas/ids.ts';
-import type { ModelApi, Stop } from '../../schemas/model-turn.ts';
+import type { LayoutApi, Stop } from '../../schemas/model-turn.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
 import type { RunEnding, RunState, Usage } from '../../schemas/run.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -39,7 +39,7 @@ export interface TurnAnswer extends Moment {
   /** Null when the bridge did not say why the model stopped. */
   readonly stop: Stop | null;
   /** The API and the model that its further parts go back to, and their size; null when there are none. */
-  readonly layout: { readonly api: ModelApi; readonly model: string; readonly bytes: number } | null;
+  readonly layout: { readonly api: LayoutApi; readonly model: string; readonly bytes: number } | null;
   readonly usage: Usage | null;
 }
 

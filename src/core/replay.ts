@@ -28,11 +28,15 @@ export interface Divergence {
   readonly position: number;
   /** The position of the first event of its commit; null before the first commit. */
   readonly commit: number | null;
+  /** What differs: the record cannot be read, the event cannot be folded, or a digest is another one. */
   readonly what: 'record' | 'event' | 'state_digest' | 'chain';
+  /** What is wrong, for people. */
   readonly message: string;
   /** Of a record that this version refuses. */
   readonly code?: RejectionCode;
+  /** The digest in the record; absent when no digest differs. */
   readonly recorded?: string;
+  /** The digest of the replay; absent when no digest differs. */
   readonly replayed?: string;
 }
 

@@ -19,7 +19,9 @@ import { newKeptResponses } from './kept-responses.ts';
 import { loadSession } from './sessions/load-session.ts';
 
 export interface CollectOptions {
+  /** Says which blobs are needed. */
   readonly journal: Journal;
+  /** Where the blobs are looked for. */
   readonly blobs: Blobs;
   /** Now, in milliseconds since 1970. */
   readonly nowMs: number;

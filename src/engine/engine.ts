@@ -40,6 +40,7 @@ import { Wakes } from './sessions/wakes.ts';
 export interface EngineOptions {
   /** The directory of the journal (`journal/`) and the blobs (`blobs/`); created when it does not exist. */
   readonly dataDir: string;
+  /** Reads the time and sets timers; the clock of the system by default. */
   readonly clock?: Clock;
   /** How long a lease lasts without a heartbeat, in milliseconds, at least 1; 15,000 by default. */
   readonly leaseTtlMs?: number;
@@ -62,7 +63,9 @@ export interface EngineOptions {
 
 /** The stores of an engine, when they are not those of a data directory. */
 export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'everyTable'> {
+  /** Where the streams are stored. */
   readonly journal: Journal;
+  /** Where texts and files are stored, by digest. */
   readonly blobs: Blobs;
   /** Checks arguments against schemas; engines that share one compile each schema once. */
   readonly checkSchema?: SchemaCheck;

@@ -9,6 +9,7 @@ export interface EngineFault {
   readonly session_id: SessionId | null;
   /** What the engine was doing, as in "writing a snapshot". */
   readonly doing: string;
+  /** Why it failed, in plain words. */
   readonly reason: string;
 }
 

@@ -13,6 +13,7 @@ export interface Metrics {
   gauge(name: string, help: string, read: Read, by?: string): void;
   /** Returns how to note a duration, in milliseconds; its name ends in `_seconds`. */
   latency(name: string, help: string): (milliseconds: number) => void;
+  /** All figures, in Prometheus text format 0.0.4. */
   text(): string;
 }
 

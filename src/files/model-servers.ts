@@ -7,6 +7,7 @@ interface ModelServer {
   readonly baseUrlVariable: string;
   /** The variables of the environment that may hold the key; the first that is set counts. */
   readonly keyVariables: readonly string[];
+  /** The environment variable that names the model. */
   readonly modelVariable: string;
   /** The model to ask when none is named; null when one must be named. */
   readonly model: string | null;

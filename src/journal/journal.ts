@@ -13,6 +13,7 @@ import type { Put } from './store.ts';
 export interface JournalEvent {
   /** Its canonical text (RFC 8785). */
   readonly text: string;
+  /** Unique in its stream. */
   readonly event_id: EventId;
 }
 
@@ -22,12 +23,15 @@ export interface JournalCommit {
   readonly position: Position;
   /** 1 to EVENTS_PER_COMMIT_MAX. */
   readonly events: readonly JournalEvent[];
+  /** The digest of the state after its last event. */
   readonly state_digest: Digest;
+  /** The chain value after it. */
   readonly chain: Digest;
 }
 
 /** A tool package as it is stored, once for all sessions that name its digest. */
 export interface StoredPackage {
+  /** The SHA-256 digest of its text. */
   readonly digest: Digest;
   /** Its canonical text. */
   readonly text: string;
@@ -35,15 +39,21 @@ export interface StoredPackage {
 
 /** The version of a stream, and the facts that were stored with its last append. */
 export interface SessionHead extends HeadFacts {
+  /** The stream. */
   readonly session_id: SessionId;
+  /** The number of its events. */
   readonly version: Version;
 }
 
 /** A request for a page, with its limit. */
-export type SessionsRequest = ListSessions & { readonly limit: number };
+export type SessionsRequest = ListSessions & {
+  /** The most sessions of the page, at least 1. */
+  readonly limit: number;
+};
 
 /** A session and the next time that it waits for. */
 export interface Wake {
+  /** The session that waits. */
   readonly session_id: SessionId;
   /** In milliseconds since 1970. */
   readonly at_ms: number;
@@ -66,6 +76,7 @@ export interface Journal {
     head: HeadFacts,
   ): TaskEither<Rejection, void>;
 
+  /** The text of the genesis record of a stream. */
   genesis(session: SessionId): TaskEither<Rejection, string>;
 
   /** The text of a tool package that a stored genesis names; `damaged` when it is missing. The caller checks its digest. */
@@ -84,6 +95,7 @@ export interface Journal {
    */
   read(session: SessionId, from: Position, limit: number): TaskEither<Rejection, readonly JournalCommit[]>;
 
+  /** The version of a stream, and the facts of its last append. */
   head(session: SessionId): TaskEither<Rejection, SessionHead>;
 
   /** The position of an event id in a stream, or null. Shows whether an append of unknown outcome was recorded. */

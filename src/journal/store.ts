@@ -2,7 +2,9 @@
 // corrupt, `storage_full` when the disk is full, otherwise `storage_failed`.
 
 export interface Put {
+  /** The key, as the store orders it. */
   readonly key: Uint8Array;
+  /** What is stored under it. */
   readonly value: Uint8Array;
 }
 

@@ -24,6 +24,7 @@ export interface ServeOptions {
 }
 
 export interface Serving {
+  /** Where it listens, such as `http://127.0.0.1:4519`. */
   readonly url: string;
   /** Accepts no further requests and ends the open ones. */
   close(): Promise<void>;

@@ -15,6 +15,7 @@ import { ensureTokens } from './token-store.ts';
 
 /** Who sent a request. */
 export interface TokenHolder {
+  /** What the token allows. */
   readonly access: Access;
   /** Whether its token is still accepted. */
   isCurrent(): boolean;

@@ -4,7 +4,7 @@ import type { Digest, OwnerId, SessionId } from '../../schemas/ids.ts';
 import type { EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import type { RunId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { LayoutPart, ModelApi, Stop } from '../../schemas/model-turn.ts';
+import type { LayoutApi, LayoutPart, Stop } from '../../schemas/model-turn.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { FileChange } from '../../schemas/undo.ts';
 import type { EngineClient } from '../client/client.ts';
@@ -30,7 +30,7 @@ export type ModelMessage =
 
 /** The parts of a turn in the order of the API of the model. */
 export interface ModelLayout {
-  readonly api: ModelApi;
+  readonly api: LayoutApi;
   readonly model: string;
   readonly parts: readonly LayoutPart[];
 }

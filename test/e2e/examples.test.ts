@@ -11,9 +11,11 @@ interface Ended {
   readonly printed: string;
 }
 
-const node = (...args: readonly string[]): Promise<Ended> =>
+const node = (...args: readonly string[]): Promise<Ended> => nodeIn(process.env, ...args);
+
+const nodeIn = (env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<Ended> =>
   new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: ROOT }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { cwd: ROOT, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), printed: `${stdout}${stderr}` });
     });
   });
@@ -78,4 +80,11 @@ test('bridge-over-http: a bridge in Python runs a session to its end', async () 
   expect(printed).toContain('count_letters {"word":"event"}: succeeded, event has 5 letters.');
   expect(printed).toContain('completed: event has 5 letters. fold has 4 letters.');
   expect(code).toBe(0);
+});
+
+test('bridge-over-http: without Python it fails and says what to install', async () => {
+  const { code, printed } = await nodeIn({ ...process.env, PATH: '' }, 'examples/bridge-over-http/main.mjs');
+  expect(printed).toContain('python3 cannot be started');
+  expect(printed).toContain('install Python 3.9 or newer');
+  expect(code).toBe(1);
 });

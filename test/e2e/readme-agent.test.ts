@@ -38,21 +38,25 @@ const message = (stop: string, ...content: readonly object[]) => ({
 });
 const use = (name: string, input: object) => ({ type: 'tool_use', id: `toolu_${name}`, name, input });
 
-/** Runs it in a directory of its own, with this typed at its question; returns what it printed. */
+/** Runs it with this typed at its question; returns what it printed. */
 async function runAgent(typed: string): Promise<string> {
   server.answer(
     message('tool_use', { type: 'text', text: 'Let me look.' }, use('find_order', { order: '42' })),
     message('tool_use', use('refund_order', { order: '42', cents: 4_200 })),
     message('end_turn', { type: 'text', text: 'That is all.' }),
   );
-  const cwd = await mkdtemp(join(tmpdir(), 'refold-readme-'));
-  const env = {
+  return await start('agent.mjs', typed, {
     ...process.env,
     NO_COLOR: '1',
     ANTHROPIC_BASE_URL: server.url,
     ANTHROPIC_API_KEY: 'key-of-this-test-only',
-  };
-  const child = spawn(process.execPath, [join(FOLDER, 'agent.mjs')], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });
+  });
+}
+
+/** Runs a program in a directory of its own. */
+async function start(name: string, typed: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const cwd = await mkdtemp(join(tmpdir(), 'refold-readme-'));
+  const child = spawn(process.execPath, [join(FOLDER, name)], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     printed += text;
@@ -83,4 +87,15 @@ test('the example of an agent refunds nothing when it is denied', async () => {
   const printed = await runAgent('n');
   expect(printed).toContain("status: 'denied'");
   expect(printed).not.toContain('refunded');
+});
+
+test('the example of an agent runs without a key when a script stands for the model', async () => {
+  const [script = '', ...rest] = (await readExample('scripted model')).split('\n\n');
+  const agent = (await readExample('agent')).replace("model: 'anthropic:claude-sonnet-4-5'", 'model');
+  expect(agent).toContain("dataDir: './data', model, tools");
+  await writeFile(join(FOLDER, 'scripted.mjs'), [script, rest.join('\n\n'), agent].join('\n'));
+  const printed = await start('scripted.mjs', 'y', { ...process.env, NO_COLOR: '1', ANTHROPIC_API_KEY: '' });
+  expect(printed).toContain('refund_order {"cents":4200,"order":"42"}? (y/n)');
+  expect(printed).toContain("text: 'refunded 4200 cents of order 42'");
+  expect(printed).toContain("text: 'Done.'");
 });

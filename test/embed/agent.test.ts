@@ -262,7 +262,7 @@ describe('a call that asks', () => {
     const [question] = await agent.waiting();
     expect(question).toMatchObject({ tool: 'pay', kind: 'approval', arguments: { cents: 5 }, reasons: ['mode_asks'] });
     await agent.answer(question as Question, { allow: true, by: 'ada' });
-    await expect(agent.answer(question as Question, true)).rejects.toThrow('is not open');
+    await expect(agent.answer(question as Question, true)).rejects.toThrow('waits for no answer');
     expect((await run.result()).status).toBe('completed');
     expect(await agent.waiting()).toEqual([]);
     expect(paid).toEqual([5]);
@@ -286,7 +286,7 @@ describe('a call that asks', () => {
     const second = await nextQuestion();
     expect([first.call, second.call]).toEqual(['a', 'a']);
     // The button was pressed twice.
-    await expect(agent.answer(first, true)).rejects.toThrow('is not open');
+    await expect(agent.answer(first, true)).rejects.toThrow('waits for no answer');
     await expect(first.answer(true)).rejects.toThrow('batch-2 is open');
     await agent.answer(second, false);
     await run.result();

@@ -16,6 +16,7 @@ import { contentDigest } from './record-change.ts';
 
 /** A recorded change with the bytes to put back; null where there was no file. */
 export interface RestorableFile extends Pick<FileChange, 'path' | 'after_digest' | 'mode' | 'parents_made'> {
+  /** The former bytes; null when the file did not exist. */
   readonly before: Uint8Array | null;
 }
 

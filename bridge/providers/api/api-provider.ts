@@ -27,6 +27,7 @@ import { type WireAttempt, type WireExchange, settleExchange } from './wire-exch
 import { errorWithout, newDeltaGate, replyWithout } from './without-keys.ts';
 
 export interface ApiProviderOptions {
+  /** The API that the server speaks. */
   readonly api: ModelServerName;
   /** Without the path of a request, e.g. `https://api.openai.com/v1`; https, or http to this machine. */
   readonly baseUrl: string;
@@ -38,9 +39,16 @@ export interface ApiProviderOptions {
   readonly fallbackModel?: string;
   /** The longest time without data from the server, before and during an answer, in milliseconds. */
   readonly silenceMs?: number;
+  /** Measures the silence of the server. */
   readonly clock: Pick<BridgeClock, 'now' | 'after'>;
   /** Used instead of `fetch`: a cassette answers from a file. */
-  readonly transport?: (url: string, init: RequestInit & { readonly body: string }) => Promise<Response>;
+  readonly transport?: (
+    url: string,
+    init: RequestInit & {
+      /** JSON text. */
+      readonly body: string;
+    },
+  ) => Promise<Response>;
   /** Called with each attempt that was sent, when it is over; the answer waits for it. */
   readonly onExchange?: (exchange: WireExchange) => Promise<void>;
 }

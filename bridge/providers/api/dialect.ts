@@ -26,7 +26,9 @@ export interface Dialect {
 export interface RequestTarget {
   /** The model to name: the options' own, or the run's. */
   readonly model: string;
+  /** Without the path of the request. */
   readonly baseUrl: string;
+  /** Whether the answer is to be streamed. */
   readonly stream: boolean;
 }
 

@@ -12,7 +12,9 @@ import { digestInSlices, hasInSlices } from './wire-body.ts';
 
 /** An attempt as it goes on. */
 export interface WireAttempt {
+  /** The API that was spoken. */
   readonly api: ModelServerName;
+  /** Where it was sent. */
   readonly target: RequestTarget;
   /** The body of the request. */
   readonly body: Buffer;
@@ -20,6 +22,7 @@ export interface WireAttempt {
   readonly received: CollectedBytes;
   /** Null while no status line has come. */
   status: number | null;
+  /** The headers of the response; null while there are none. */
   headers: Headers | null;
   /** Why the response ended before its end; null when it did not. */
   lost: string | null;

@@ -5,6 +5,7 @@ import type { Divergence } from '../../core/replay.ts';
 /** The engine served a stream that does not fold as recorded; `divergence` is the first fault. */
 export class StreamDiverged extends Error {
   override readonly name = 'StreamDiverged';
+  /** The first fault of the stream. */
   readonly divergence: Divergence;
 
   constructor(session: SessionId, divergence: Divergence) {

@@ -28,6 +28,7 @@ export interface WatchOptions {
 export interface WatchedSession {
   /** The number of events so far: `from` of a later watch that goes on here. */
   readonly version: Version;
+  /** The state after the last of its events: plain, frozen JSON. */
   readonly state: SessionState;
   /** The digest of the state, which was compared with the recorded one. */
   readonly stateDigest: Digest;
@@ -41,7 +42,12 @@ export interface WatchedSession {
    */
   readonly waiting: readonly RequiredAction[];
   /** The events since the item before, in their recorded form; none in the first item, or while the model writes. */
-  readonly events: readonly { readonly position: Position; readonly event: RecordedEvent }[];
+  readonly events: readonly {
+    /** Its number in the stream, from 0. */
+    readonly position: Position;
+    /** As it was recorded, in the format of its time. */
+    readonly event: RecordedEvent;
+  }[];
   /** What the model has written since the item before, which is never recorded; none after a commit. */
   readonly deltas: readonly DeltaFrame[];
 }

@@ -12,6 +12,7 @@ import { storageCode } from '../../files/file-failure.ts';
 export interface EpochStore {
   /** Reserves `count` epochs that no other call reserves, and returns the first. Throws when it cannot ensure that. */
   reserve(count: number): Promise<number>;
+  /** Gives up the files that it holds open. */
   close?(): void;
 }
 

@@ -1,0 +1,109 @@
+// Asks the model for a turn that is not on record: the bridge must owe it, so that no other loop has the run; the answer is
+// durable before the loop gets it.
+import type { BridgeClock } from '../../bridge/index.ts';
+import { limits } from '../../schemas/index.ts';
+import { RunEnded, SessionInUse } from './errors.ts';
+import { digestsOf, promptPart } from './prompt-record.ts';
+import type { LoggedTurn } from './read-turn.ts';
+import type { OwedTurn, Rendezvous } from './rendezvous.ts';
+import type { LoggedRun, RunLog } from './run-log.ts';
+import type { TurnFormat, TurnReply, TurnRequest } from './turn.ts';
+
+export interface AskingOptions {
+  readonly session: string;
+  readonly log: RunLog;
+  readonly rendezvous: Rendezvous;
+  readonly clock: BridgeClock;
+  readonly format: TurnFormat;
+  /** How long a turn that is owed may stay with another process before the loop is told. */
+  readonly takenAfterMs: number;
+}
+
+/** Throws a {@link RunEnded}, a {@link SessionInUse}, or whatever the model throws. */
+export async function askModel(options: AskingOptions, run: LoggedRun, request: TurnRequest): Promise<LoggedTurn> {
+  const { log, session } = options;
+  const index = run.turns.length;
+  const owed = await owedTurn(options, run, request.signal);
+  const { signal, leave } = joined(owed.signal, request.signal);
+  try {
+    const reply = await request.ask({ signal, onDelta: owed.onDelta });
+    owed.answer(recordable(options, reply, { run, request }));
+  } finally {
+    leave();
+  }
+  return await log.until(() => {
+    const turn = log.run()?.turns[index];
+    const ended = log.run()?.ended ?? null;
+    if (turn === undefined && ended !== null) throw new RunEnded(session, ended);
+    return turn;
+  }, request.signal);
+}
+
+async function owedTurn(
+  { session, log, rendezvous, clock, takenAfterMs }: AskingOptions,
+  run: LoggedRun,
+  signal: AbortSignal | undefined,
+): Promise<OwedTurn> {
+  const index = run.turns.length;
+  let overdue = false;
+  let cancelTimer = (): void => undefined;
+  const watchOver = (): void => {
+    cancelTimer = clock.after(takenAfterMs, () => {
+      overdue = log.state()?.run?.phase === 'generating';
+      if (overdue) log.look();
+      else watchOver();
+    });
+  };
+  watchOver();
+  try {
+    return await log.until(() => {
+      const { turns, ended } = log.run() ?? run;
+      if (ended !== null) throw new RunEnded(session, ended);
+      if (turns.length > index) throw new SessionInUse(session, `another loop has asked for turn ${index + 1}`);
+      const owed = rendezvous.owed();
+      if (owed?.run === run.run_id && owed.turn === index + 1) return owed;
+      if (overdue) throw new SessionInUse(session, 'another process holds the lease on its next turn');
+      return undefined;
+    }, signal);
+  } finally {
+    cancelTimer();
+  }
+}
+
+/** Throws a RangeError for an answer whose parts are more than is kept: without them, a replay would differ. */
+function recordable(
+  { format }: AskingOptions,
+  { content, calls, parts, usage, stop }: TurnReply,
+  { run, request }: { readonly run: LoggedRun; readonly request: TurnRequest },
+) {
+  const before = run.turns.at(-1)?.prompt ?? [];
+  const recorded = [...parts, promptPart(digestsOf(request.prompt), before)];
+  const bytes = Buffer.byteLength(JSON.stringify(recorded));
+  if (bytes > limits.LAYOUT_BYTES_MAX) {
+    throw new RangeError(
+      `the model's answer has parts of ${bytes} bytes besides its text; at most ${limits.LAYOUT_BYTES_MAX} are kept. ` +
+        'Ask for smaller files, or have a tool make them',
+    );
+  }
+  return {
+    content,
+    calls,
+    layout: { api: format.api, model: format.model.slice(0, 128), parts: recorded },
+    ...(usage === undefined ? {} : { usage }),
+    ...(stop === undefined ? {} : { stop }),
+  };
+}
+
+/** One signal of two. `AbortSignal.any` keeps every joined signal alive on Node 20, so they are joined by hand. */
+function joined(one: AbortSignal, other: AbortSignal | undefined) {
+  const both = new AbortController();
+  const abort = (): void => both.abort(one.aborted ? one.reason : other?.reason);
+  for (const signal of [one, other]) {
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+  }
+  const leave = (): void => {
+    for (const signal of [one, other]) signal?.removeEventListener('abort', abort);
+  };
+  return { signal: both.signal, leave };
+}

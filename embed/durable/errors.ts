@@ -1,0 +1,91 @@
+// What the core tells the loop of a framework when it cannot go on: each error says whose turn it is, and what to do.
+
+/** The prompt of a turn is not the one that is recorded: the program has changed, or two runs share a name. */
+export class PromptDiffers extends Error {
+  override readonly name = 'PromptDiffers';
+  readonly session: string;
+  /** Counts from 1. */
+  readonly turn: number;
+  /** Of the first message that differs, in the prompt that was given; it may be the one after the last. */
+  readonly index: number;
+  /** Its role; null when the recorded prompt has a message here, and the given one has none. */
+  readonly role: string | null;
+
+  constructor(session: string, { turn, index, role, recorded }: Difference) {
+    const what = role === null ? 'is missing' : recorded ? `(${role}) differs from the record` : `(${role}) is new`;
+    super(
+      `the prompt of turn ${turn} in session ${session} is not the recorded one: message ${index} ${what}. ` +
+        'Send the recorded prompt again to go on, cancel() the run, or give another `run` to begin a new one',
+    );
+    this.session = session;
+    this.turn = turn;
+    this.index = index;
+    this.role = role;
+  }
+}
+
+/** The first message in which two prompts differ. */
+export interface Difference {
+  readonly turn: number;
+  readonly index: number;
+  readonly role: string | null;
+  /** The recorded prompt has a message at this index. */
+  readonly recorded: boolean;
+}
+
+/** Another program, or another part of this one, runs the session: only one loop at a time may. */
+export class SessionInUse extends Error {
+  override readonly name = 'SessionInUse';
+  readonly session: string;
+
+  constructor(session: string, why: string, cause?: unknown) {
+    super(`session ${session} is in use: ${why}`, { cause });
+    this.session = session;
+  }
+}
+
+/** The loop asks for another turn of a run that is over. */
+export class RunEnded extends Error {
+  override readonly name = 'RunEnded';
+  readonly session: string;
+  readonly run: string;
+  readonly outcome: string;
+  /** Why it did not complete; null when it did. */
+  readonly code: string | null;
+
+  constructor(session: string, { run_id, outcome, code, message }: EndOfRun) {
+    const why = message === null ? '' : `: ${message}`;
+    super(
+      `${run_id} of session ${session} is over (${code ?? outcome})${why}. Give another \`run\` to begin a new one`,
+    );
+    this.session = session;
+    this.run = run_id;
+    this.outcome = outcome;
+    this.code = code;
+  }
+}
+
+/** How a run ended, as its last event says. */
+export interface EndOfRun {
+  readonly run_id: string;
+  readonly outcome: string;
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
+/** A call has no result to return: it failed, was denied or cancelled, or nobody knows what it did. */
+export class CallNotSucceeded extends Error {
+  override readonly name = 'CallNotSucceeded';
+  readonly call: string;
+  /** How it ended: `failed`, `rejected`, `denied`, `cancelled`, or `unknown`. */
+  readonly status: string;
+  readonly code: string | null;
+
+  /** The message is what the model is to read. */
+  constructor(call: string, status: string, code: string | null, message: string) {
+    super(message);
+    this.call = call;
+    this.status = status;
+    this.code = code;
+  }
+}

@@ -1,0 +1,40 @@
+// Calls that the loop went on from without handing them to the core: calls of tools that the application runs elsewhere, and
+// calls that the framework refused by itself. They end with what the loop told the model.
+import type { EngineClient } from '../../src/client/index.ts';
+import { type CallResult, requiredActions } from '../../src/core/index.ts';
+import { answerQuestion } from '../runs/questions.ts';
+import type { LoopCalls } from './loop-calls.ts';
+import type { LoggedRun, RunLog } from './run-log.ts';
+import type { LoopResult } from './turn.ts';
+
+interface LeftCallsOptions {
+  readonly client: EngineClient;
+  readonly session: string;
+  readonly log: RunLog;
+  readonly calls: LoopCalls;
+}
+
+export const hasEnded = ({ status }: Pick<CallResult, 'status'>): boolean =>
+  status !== 'waiting' && status !== 'queued' && status !== 'running';
+
+/** The id that the model gave the call. */
+export const modelIdOf = ({ call }: Pick<CallResult, 'call'>): string => call.provider_call_id ?? call.call_id;
+
+/** Ends every call of the last turn that no function of the loop was offered for. */
+export async function endLeftCalls(
+  { client, session, log, calls }: LeftCallsOptions,
+  run: LoggedRun,
+  results: ReadonlyMap<string, LoopResult>,
+): Promise<void> {
+  for (const made of run.calls()) {
+    const { call_id: call } = made.call;
+    if (hasEnded(made) || calls.isOffered(call)) continue;
+    const result = results.get(modelIdOf(made)) ?? NO_RESULT;
+    const action = log.state() && requiredActions(log.state() as never).find(({ call_id }) => call_id === call);
+    if (action === undefined || action === null) calls.refuse(call, result);
+    else if (action.kind === 'agent.custom_tool_use') await answerQuestion(client, { session, call }, result);
+    else await answerQuestion(client, { session, call }, { allow: false, message: result.text });
+  }
+}
+
+const NO_RESULT: LoopResult = { success: false, text: 'The program went on without running this call.' };
