@@ -71,11 +71,11 @@ class Run {
 
   refold = (...args: readonly string[]) => refold([...args, '--data-dir', this.data]);
 
-  /** Allows a call by the digest of the arguments that `refold approvals` shows. */
+  /** Allows a call by the digest of the question that `refold approvals` shows. */
   async approve(call: string, ...args: readonly string[]) {
     const listed = jsonLines((await this.refold('approvals', '--json')).stdout);
     const action = listed.find((line) => line['call_id'] === call);
-    return await this.refold('approve', call, '--digest', String(action?.['arguments_digest']), ...args);
+    return await this.refold('approve', call, '--digest', String(action?.['digest']), ...args);
   }
 }
 

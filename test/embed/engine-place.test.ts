@@ -133,8 +133,9 @@ describe('an engine that workers share', () => {
     await untilItAsks(run);
     const [seen] = await second.agent.waiting();
     expect(seen).toMatchObject({ session: 'till', call: 'a' });
-    await seen?.answer(true);
-    await expect(first.agent.answer({ session: 'till', call: 'a' }, true)).rejects.toThrow('waits for a person');
+    const question = seen ?? expect.fail('nothing waits');
+    await question.answer(true);
+    await expect(first.agent.answer(question, true)).rejects.toThrow('waits for no answer');
     expect((await run.result()).status).toBe('completed');
     expect([...first.paid, ...second.paid]).toEqual([5]);
   });
