@@ -86,7 +86,7 @@ module.exports = {
       '^bridge/',
       '^bridge/(generate|providers|executors|engine-link|secrets)/|^bridge/log',
     ),
-    only('bridge-providers', '^bridge/providers/', '^bridge/', '^bridge/(providers|secrets)/|^bridge/(log|breath)'),
+    only('bridge-providers', '^bridge/providers/', '^bridge/', '^bridge/(providers|secrets)/|^bridge/log'),
     only('bridge-ledger', '^bridge/ledger/', '^bridge/', '^bridge/(ledger|engine-link)/|^bridge/log'),
     only('bridge-engine-link', '^bridge/engine-link/', '^bridge/', '^bridge/engine-link/|^bridge/log'),
     only(
@@ -96,8 +96,8 @@ module.exports = {
       '^bridge/(executors|host|engine-link|secrets)/|^bridge/log',
     ),
     only('bridge-host', '^bridge/host/', '^bridge/', '^bridge/(host|secrets)/'),
-    only('bridge-secrets', '^bridge/secrets/', '^bridge/', '^bridge/secrets/|^bridge/breath'),
-    only('bridge-log', '^bridge/(log|breath)', '^bridge/', NONE),
+    only('bridge-secrets', '^bridge/secrets/', '^bridge/', '^bridge/secrets/'),
+    only('bridge-log', '^bridge/log', '^bridge/', NONE),
     // Only the public entries, so that what is built on them could be a package of its own.
     only(
       'embed',

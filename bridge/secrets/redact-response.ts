@@ -1,7 +1,7 @@
 // Cuts secrets out of the bytes of a response before they are hashed or stored. A stream may bring a secret in pieces, each
 // in an event of its own: then no cut is sure, and the response is not kept.
 import { REDACT_SLICE_BYTES } from '../../schemas/limits.ts';
-import { breath } from '../breath.ts';
+import { breath } from './breath.ts';
 import type { Redactor } from './redactor.ts';
 
 export interface RedactedResponse {

@@ -1,7 +1,7 @@
 // Replaces secrets in texts and values of any size: other work of the process runs between the slices of a large one.
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { REDACT_SLICE_BYTES } from '../../schemas/limits.ts';
-import { breath } from '../breath.ts';
+import { breath } from './breath.ts';
 import type { Redactor } from './redactor.ts';
 
 /** What {@link Redactor.text} gives; the same text when it holds no secret. */

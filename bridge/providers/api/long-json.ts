@@ -1,7 +1,7 @@
 // Parses long JSON texts without holding the event loop. Nearly all of such a text is a few long strings: each is parsed in
 // slices, and the rest, with a short word in place of each of them, as a whole.
 import { STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
-import { breath } from '../../breath.ts';
+import { breath } from '../../secrets/breath.ts';
 import { type ExactJson, type FilledObject, RawJson, parseExact, setField } from './exact-json.ts';
 import { refuseCostly } from './refuse-costly.ts';
 

@@ -1,6 +1,6 @@
 // Reads the body of an answer: events, or one JSON text.
 import { ERROR_BYTES_MAX, REPLY_BYTES_MAX, STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
-import { breath } from '../../breath.ts';
+import { breath } from '../../secrets/breath.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { type CollectedBytes, newCollectedBytes } from './collected-bytes.ts';
 import type { Dialect, StreamEvent } from './dialect.ts';
