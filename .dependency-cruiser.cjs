@@ -63,7 +63,7 @@ module.exports = {
       '^src/engine/',
       '^src/engine/(sessions|append|leases|faults|edge/(content-check|session-times|tool-definitions))',
     ),
-    only('server', '^src/server/', '^src/', '^src/(server|client)/|^src/turns'),
+    only('server', '^src/server/', '^src/', '^src/(server|client|files)/|^src/turns'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {
       name: 'nothing-imports-testing',

@@ -13,6 +13,7 @@ export { type Engine, type EngineOptions, type EnginePorts, openEngine, startEng
 export type { Journal, JournalCommit, SessionHead } from './journal/journal.ts';
 export { openLevelJournal } from './journal/level-journal.ts';
 export { openMemoryJournal } from './journal/memory-journal.ts';
+export { type ServeDataDirOptions, serveDataDir } from './server/serve-data-dir.ts';
 export { type ServeOptions, type Serving, serve } from './server/serve.ts';
 export { type Tokens, fixedTokens, openTokens } from './server/tokens.ts';
 export { readToken, tokenFile } from './client/token-file.ts';

@@ -1,10 +1,11 @@
-// An agent in one call: an engine and a bridge in this process, one's own tools, and runs that survive the process.
+// An agent in one call: an engine and a bridge, one's own tools, and runs that survive the process.
 import { type Executor, type Provider, systemClock } from '../../bridge/index.ts';
 import type { ConsentPolicy, RunConfigPatch, ToolPackage } from '../../schemas/index.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../src/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import { type SessionSetup, beginRun, chooseSession } from '../runs/begin-run.ts';
 import { storeText } from '../runs/contents.ts';
+import type { EnginePlace } from '../runs/engine-place.ts';
 import { type Run, holdRun } from '../runs/live-run.ts';
 import { type Local, type LocalPorts, openLocal } from '../runs/open-local.ts';
 import { type Answer, type Question, type QuestionAddress, answerQuestion, openQuestions } from '../runs/questions.ts';
@@ -12,11 +13,11 @@ import { toolPackageOf, toolExecutor } from '../tools/tool-executor.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type ModelName, openModel } from './model.ts';
 
-export interface AgentOptions extends LocalPorts {
-  /** Where everything is recorded; created when it does not exist. Only one process at a time may open it. */
-  readonly dataDir: string;
+/** Give `dataDir`, or `engine` with its `token`; and a model. Everything else has a default. */
+export interface AgentOptions extends LocalPorts, EnginePlace {
   /** `anthropic:claude-…`, with the key in the environment; or a provider of your own. */
   readonly model: ModelName | Provider;
+  /** What `tool()` made; none by default. */
   readonly tools?: readonly Tool[];
   /** The system prompt. */
   readonly instructions?: string;
@@ -57,15 +58,17 @@ export interface Agent {
   readonly waiting: (session?: string) => Promise<readonly Question[]>;
   /** Answers a call that waits. */
   readonly answer: (question: QuestionAddress, answer: Answer) => Promise<void>;
-  /** The engine, for everything else; `serve(agent.client, …)` publishes it. */
+  /** The engine, for everything else. */
   readonly client: EngineClient;
+  /** Where the engine listens; null for one of this process without `serve`. */
+  readonly url: string | null;
   /** Stops. Runs that are not over are left unfinished, and go on when the data directory is opened again. */
   readonly close: () => Promise<void>;
 }
 
 /** Opens an agent. Runs that an earlier process left unfinished go on at once; `run` with their session shows them. */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
-  const { dataDir, tools = [], clock = systemClock } = options;
+  const { tools = [], clock = systemClock } = options;
   const { apiKey, baseUrl } = options;
   const model = openModel(options.model, {
     clock,
@@ -77,7 +80,6 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const consent = policyOf(options.consent ?? 'default');
   const local = await openLocal({
     ...options,
-    dataDir,
     clock,
     provider: model.provider,
     executors: [toolExecutor(tools), ...(options.executors ?? [])],
@@ -88,12 +90,13 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     consent,
     config: { ...model.config, ...options.config, ...(await instructionsOf(local, options)) },
   };
-  const { client } = local;
+  const { client, url } = local;
   return {
     run: newRuns(local, setup),
     waiting: (session) => openQuestions(client, session),
     answer: (question, answer) => answerQuestion(client, question, answer),
     client,
+    url,
     close: () => local.close(),
   };
 }

@@ -1,4 +1,5 @@
 // The sub-path `refold/agent`: an agent of one's own tools in one call.
+export { type EnginePlace, EnginePlaceError, type EnginePlaceProblem } from '../runs/engine-place.ts';
 export type { Answer, Question, QuestionAddress } from '../runs/questions.ts';
 export { type Run, RunUnfinished } from '../runs/live-run.ts';
 export type { CallPart, ResultPart, RetractPart, RunPart, RunResult, TextPart } from '../runs/run-parts.ts';

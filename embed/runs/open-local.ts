@@ -1,8 +1,9 @@
-// An engine and a bridge in this process, over one data directory: what every sub-path of this folder runs on.
+// A bridge in this process, and its engine, here or elsewhere: what every sub-path of this folder runs on.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import {
   type BridgeClock,
+  type BridgeLedger,
   type BridgeLogLine,
   type Executor,
   type Provider,
@@ -12,12 +13,18 @@ import {
   systemClock,
 } from '../../bridge/index.ts';
 import { type OwnerId, type SessionId, brand } from '../../schemas/index.ts';
-import { type EngineClient, allSessions, must } from '../../src/client/index.ts';
-import { type EngineOptions, openEngine } from '../../src/index.ts';
+import { type EngineClient, allSessions, connect, must } from '../../src/client/index.ts';
+import { type EngineOptions, openEngine, serveDataDir } from '../../src/index.ts';
+import { type EnginePlace, type PlacedEngine, placeOf } from './engine-place.ts';
 
-/** The ports of an engine and a bridge; each has a default. */
+/**
+ * The ports of an engine and a bridge; each has a default. `tell`, `tellFault`, `activeSessionsMax` and `leaseTtlMs` are those
+ * of an engine in this process.
+ */
 export interface LocalPorts extends Pick<EngineOptions, 'tell' | 'tellFault' | 'activeSessionsMax' | 'leaseTtlMs'> {
+  /** Reads the time and sets timers; the clock of the system by default. */
   readonly clock?: BridgeClock;
+  /** A number from 0 to below 1, for the jitter of retries; `Math.random` by default. */
   readonly random?: () => number;
   /** Makes unique ids; random ones by default. */
   readonly newId?: () => string;
@@ -31,15 +38,17 @@ export interface LocalPorts extends Pick<EngineOptions, 'tell' | 'tellFault' | '
   readonly secrets?: readonly string[];
 }
 
-export interface LocalOptions extends LocalPorts {
-  /** Created when it does not exist. Only one process at a time may open it. */
-  readonly dataDir: string;
+export interface LocalOptions extends LocalPorts, EnginePlace {
   readonly provider: Provider;
   readonly executors: readonly Executor[];
+  /** The bridge serves these sessions only; all of the engine by default. */
+  readonly sessions?: readonly SessionId[];
 }
 
 export interface Local {
   readonly client: EngineClient;
+  /** Where the engine listens; null for one in this process that is not served. */
+  readonly url: string | null;
   readonly clock: BridgeClock;
   readonly newId: () => string;
   /** The sessions whose run was not over when they were opened. */
@@ -52,50 +61,95 @@ export interface Local {
   close(): Promise<void>;
 }
 
-/** Opens both. What earlier processes left unfinished goes on at once. Throws a RejectedError when the engine refuses. */
+/**
+ * Opens both. What earlier processes left unfinished goes on at once. Throws an EnginePlaceError when the options do not say
+ * where the engine is, and a RejectedError when the engine refuses, or does not answer.
+ */
 export async function openLocal(options: LocalOptions): Promise<Local> {
-  const { dataDir, provider, clock = systemClock, random = Math.random, newId = randomUUID } = options;
+  const { provider, clock = systemClock, random = Math.random, newId = randomUUID } = options;
+  const place = placeOf(options);
   const owner: OwnerId = brand(options.owner ?? `agent-${process.pid}-${randomUUID().slice(0, 8)}`);
   const executors = combineExecutors(options.executors);
-  const engine = await must(openEngine({ ...enginePorts(options), dataDir }));
+  const engine = await openPlaced(place, options);
   const closeEngine = async (error: unknown): Promise<never> => {
     await engine.close();
     throw error;
   };
   // Before the bridge begins: it may end them before anyone asks for them.
-  const unfinished = await unfinishedSessions(engine.client).catch(closeEngine);
-  const ledger = await openFileLedger(join(dataDir, 'bridges'), owner).catch(closeEngine);
+  const unfinished = await unfinishedSessions(engine.client, options.sessions).catch(closeEngine);
+  const ledger = await openLedger(place, options.stateDir, owner).catch(closeEngine);
   const stop = new AbortController();
+  const secrets = [...(options.secrets ?? []), ...('token' in place ? [place.token] : [])];
   const serving = runBridge({
     client: engine.client,
     owner,
     executors,
     provider,
-    ledger,
     clock,
     random,
     log: options.log ?? (() => undefined),
     signal: stop.signal,
+    secrets,
+    ...(ledger === null ? {} : { ledger }),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
-    ...(options.secrets === undefined ? {} : { secrets: options.secrets }),
+    ...(options.sessions === undefined ? {} : { sessions: options.sessions }),
   });
   const failed = serving.then(() => new Promise<never>(() => undefined));
   failed.catch(() => undefined);
   const end = async (): Promise<void> => {
     stop.abort();
     await serving.catch(() => undefined);
-    await ledger.close();
+    await ledger?.close();
     await engine.close();
   };
   let ending: Promise<void> | null = null;
   const close = (): Promise<void> => (ending ??= end());
-  return { client: engine.client, clock, newId, unfinished, failed, closing: stop.signal, close };
+  return { client: engine.client, url: engine.url, clock, newId, unfinished, failed, closing: stop.signal, close };
 }
 
-async function unfinishedSessions(client: EngineClient): Promise<Set<SessionId>> {
+type OpenedEngine = Pick<Local, 'client' | 'url' | 'close'>;
+
+async function openPlaced(place: PlacedEngine, options: LocalOptions): Promise<OpenedEngine> {
+  if ('url' in place) {
+    const client = connect(place.url, place.token);
+    return { client, url: place.url, close: () => client.close() };
+  }
+  const { dataDir, port } = place;
+  const engine = await must(openEngine({ ...enginePorts(options), dataDir }));
+  const { client } = engine;
+  if (port === null) return { client, url: null, close: () => engine.close() };
+  const { tell } = options;
+  const operations = Promise.resolve(engine);
+  const notify = tell === undefined ? {} : { notify: tell };
+  const serving = await serveDataDir(client, { dataDir, port, operations, ...notify }).catch(async (error: unknown) => {
+    await engine.close();
+    throw error;
+  });
+  const close = async (): Promise<void> => {
+    await serving.close();
+    await engine.close();
+  };
+  return { client, url: serving.url, close };
+}
+
+async function openLedger(
+  place: PlacedEngine,
+  stateDir: string | undefined,
+  owner: OwnerId,
+): Promise<BridgeLedger | null> {
+  const directory = stateDir ?? ('dataDir' in place ? join(place.dataDir, 'bridges') : null);
+  return directory === null ? null : await openFileLedger(directory, owner);
+}
+
+async function unfinishedSessions(
+  client: EngineClient,
+  only: readonly SessionId[] | undefined,
+): Promise<Set<SessionId>> {
   const found = new Set<SessionId>();
   for (const filter of [{ owing: true }, { waiting: true }, { status: 'paused' }] as const) {
-    for await (const { session_id } of allSessions(client, filter)) found.add(session_id);
+    for await (const { session_id } of allSessions(client, filter)) {
+      if (only?.includes(session_id) !== false) found.add(session_id);
+    }
   }
   return found;
 }

@@ -1,6 +1,4 @@
-// How a process finds the engine that has a data directory open.
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+// How a command finds the engine that has a data directory open.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Scope } from '../../schemas/access.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -9,37 +7,7 @@ import { connect } from '../client/http-client.ts';
 import { refuseStranger } from '../files/listening-user.ts';
 import { whatFailed } from '../files/file-failure.ts';
 import { readToken, tokenFile } from '../client/token-file.ts';
-
-export interface EngineAddress {
-  readonly url: string;
-  readonly pid: number;
-}
-
-/** An address with the identity of its directory: a copy of the directory contains a copy of the address. */
-interface PublishedAddress extends EngineAddress {
-  readonly directory: string;
-}
-
-/** The identity of a directory, independent of the path to it. */
-async function identityOf(dataDir: string): Promise<string> {
-  const { dev, ino } = await stat(dataDir, { bigint: true });
-  return `${dev}:${ino}`;
-}
-
-const addressFile = (dataDir: string): string => join(dataDir, 'engine.json');
-
-/** Publishes where the engine of this data directory listens. */
-export async function publishAddress(dataDir: string, address: EngineAddress): Promise<void> {
-  const path = addressFile(dataDir);
-  const published: PublishedAddress = { ...address, directory: await identityOf(dataDir) };
-  await writeFile(`${path}.tmp`, `${JSON.stringify(published)}\n`, { mode: 0o600 });
-  await rename(`${path}.tmp`, path);
-}
-
-/** Withdraws the address that this process published; another engine may have published its own in the same place. */
-export async function withdrawAddress(dataDir: string, pid: number): Promise<void> {
-  if ((await readAddress(dataDir))?.pid === pid) await rm(addressFile(dataDir), { force: true });
-}
+import { type EngineAddress, readAddress } from '../server/engine-address.ts';
 
 export interface FoundEngine {
   readonly client: EngineClient;
@@ -66,15 +34,6 @@ export async function namingHolder<T>(dataDir: string, result: Either<Rejection,
   const why = isLeft(asked) ? `, and it cannot be asked: ${asked.left}` : '';
   const message = `${result.left.message} (process ${address.pid}, at ${address.url}${why})`;
   return left({ ...result.left, message });
-}
-
-async function readAddress(dataDir: string): Promise<EngineAddress | null> {
-  try {
-    const { url, pid, directory } = JSON.parse(await readFile(addressFile(dataDir), 'utf8')) as PublishedAddress;
-    return directory === (await identityOf(dataDir)) ? { url, pid } : null;
-  } catch {
-    return null;
-  }
 }
 
 /** The engine at an address, or why it cannot be used. */

@@ -6,10 +6,10 @@ import { codeOf, reasonOf, storageCode } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
 import { tokenDirectory } from '../../client/token-file.ts';
+import { keepPublished } from '../../server/published-address.ts';
 import { openTokens } from '../../server/tokens.ts';
 import { makeDataDir } from '../data-dir.ts';
 import { namingHolder } from '../engine-address.ts';
-import { keepPublished } from '../published-address.ts';
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
@@ -78,7 +78,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const published = await keepPublished(dataDir, address, notify).catch(async (error: unknown) => {
     await serving.close();
     await engine.close();
-    throw error;
+    throw new CommandFailure('storage_failed', reasonOf(error));
   });
   const stop = stopRequest(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });

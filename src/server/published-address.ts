@@ -2,14 +2,13 @@
 // it is written as soon as there is space, because without it no command reaches the engine, `refold interrupt` included.
 import { codeOf, storageCode, whatFailed } from '../files/file-failure.ts';
 import { type EngineAddress, publishAddress, withdrawAddress } from './engine-address.ts';
-import { CommandFailure } from './output.ts';
 
 export interface KeptAddress {
   /** Withdraws it, and stops trying to publish it. */
   withdraw(): Promise<void>;
 }
 
-/** Publishes the address now or, on a full disk, later; any other failure ends the command. */
+/** Publishes the address now or, on a full disk, later. Throws an error that names the path on any other failure. */
 export async function keepPublished(
   dataDir: string,
   address: EngineAddress,
@@ -37,7 +36,7 @@ export async function keepPublished(
     await publishAddress(dataDir, address);
   } catch (error) {
     const failed = `cannot publish the engine’s address: ${whatFailed(error)}`;
-    if (storageCode(String(codeOf(error))) !== 'storage_full') throw new CommandFailure('storage_failed', failed);
+    if (storageCode(String(codeOf(error))) !== 'storage_full') throw new Error(failed, { cause: error });
     // A full disk can be read: the address is on this process's output.
     notify(`${failed}. Free some space: until then, no command finds this engine, which serves ${address.url}`);
     later();
