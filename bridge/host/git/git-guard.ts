@@ -44,21 +44,26 @@ export const unguarded: GitGuard = {
 export function openGitGuard(workspace: Workspace, records: string): GitGuard {
   const record = join(records, `git-${processTagOf(process.pid)}.json`);
   const inFlight = new Set<Promise<unknown>>();
+  /** Ids of what could not be moved: it is never taken for the user's own, and each search tries again. */
+  const unmoved = new Set<string>();
   let running = 0;
   let before: Promise<GitEntries> | null = null;
   let after: Promise<GitFindings> | null = null;
 
   async function searchBefore(): Promise<GitEntries> {
-    const entries = await findGitEntries(workspace.root);
-    if (entries.found.size > GIT_ENTRIES_MAX) throw tooManyFault(entries);
-    writeFileSync(record, JSON.stringify({ workspace: workspace.path, known: [...entries.found] }), { mode: 0o600 });
-    return entries;
+    const entries = await findGitEntries(workspace.root, ({ id }) => !unmoved.has(id));
+    const found = new Map([...entries.found].filter(([, { id }]) => !unmoved.has(id)));
+    if (found.size > GIT_ENTRIES_MAX) throw tooManyFault(found.size);
+    writeFileSync(record, JSON.stringify({ workspace: workspace.path, known: [...found] }), { mode: 0o600 });
+    return { ...entries, found };
   }
 
   async function searchAfter(known: GitEntries | null): Promise<GitFindings> {
     if (known === null) return NOTHING;
-    const { quarantined, isPartial, unsearched } = await quarantineNew(workspace, known.found);
-    rmSync(record, { force: true });
+    const { quarantined, left, isPartial, unsearched } = await quarantineNew(workspace, known.found);
+    for (const { id } of left) unmoved.add(id);
+    // The next host tries again when this one is killed.
+    if (left.length === 0) rmSync(record, { force: true });
     const paths = [...known.found.values()].filter((entry) => !canBeArgument(entry));
     return {
       quarantined,
@@ -118,8 +123,9 @@ export async function recoverGit(workspace: Workspace, records: string): Promise
     const path = join(records, name);
     const known = readRecord(path, workspace.path);
     if (known === null) continue;
-    quarantined.push(...(await quarantineNew(workspace, known)).quarantined);
-    rmSync(path, { force: true });
+    const after = await quarantineNew(workspace, known);
+    quarantined.push(...after.quarantined);
+    if (after.left.length === 0) rmSync(path, { force: true });
   }
   return quarantined;
 }
@@ -137,19 +143,25 @@ function readRecord(path: string, workspace: string): ReadonlyMap<string, GitEnt
 /** Node passes arguments as UTF-8. */
 const canBeArgument = ({ names }: GitEntry): boolean => names.every((name) => name.isWellFormed());
 
+/** `left`: what could not be moved. */
 async function quarantineNew(
   workspace: Workspace,
   known: ReadonlyMap<string, GitEntry>,
-): Promise<Pick<GitFindings, 'quarantined'> & GitEntries> {
-  const { found, isPartial, unsearched } = await findGitEntries(workspace.root);
-  const appeared = [...found].filter(([path, { id }]) => known.get(path)?.id !== id);
-  return { found, quarantined: appeared.map(([, entry]) => quarantine(workspace.root, entry)), isPartial, unsearched };
+): Promise<
+  Pick<GitFindings, 'quarantined' | 'isPartial'> & Pick<GitEntries, 'unsearched'> & { left: readonly GitEntry[] }
+> {
+  const isOwn = ({ names, id }: GitEntry): boolean => known.get(names.join('/'))?.id === id;
+  const { found, isPartial, unsearched } = await findGitEntries(workspace.root, isOwn);
+  const appeared = [...found.values()].filter((entry) => !isOwn(entry));
+  const quarantined = quarantine(workspace.root, appeared);
+  const left = appeared.filter((_, index) => quarantined[index]?.movedTo === null);
+  return { quarantined, left, isPartial, unsearched };
 }
 
-const tooManyFault = ({ found }: GitEntries): ToolFault =>
+const tooManyFault = (count: number): ToolFault =>
   new ToolFault(
     'too_many_git_directories',
-    `the workspace has ${found.size} git directories, of which at most ${GIT_ENTRIES_MAX} can be made read-only for a ` +
+    `the workspace has ${count} git directories, of which at most ${GIT_ENTRIES_MAX} can be made read-only for a ` +
       'command; a person must choose a smaller workspace',
   );
 

@@ -2,7 +2,7 @@
 // where git would find it.
 import { Buffer } from 'node:buffer';
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
+import fs, {
   chmodSync,
   existsSync,
   mkdirSync,
@@ -13,8 +13,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { gitNotes, openGitGuard } from '../../../bridge/host/git/git-guard.ts';
 import { type GitEntry, findGitEntries } from '../../../bridge/host/git/git-entries.ts';
@@ -137,6 +138,29 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
           env: { PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: '/tmp' },
         });
       expect(['.', 'src', 'n'].map((name) => ask(host.workspace.at(name)).status)).toEqual([128, 128, 128]);
+      expect(existsSync(ran)).toBe(false);
+    }),
+  );
+
+  test.runIf(hasGit)('takes every repository in it out of sight, too, at any depth and by any name', () =>
+    withHost({}, async (host) => {
+      const ran = host.workspace.at('ran');
+      const made = ['.git', '.git/.git', '.git/.git/.git', '.git/modules/x', 'pkg/.git', 'pkg/.git/.git/sub/.git'];
+      const hidden = ['.hg/.git', '.jj/repo/.git', 'p/.git/a/b/bare'];
+      const plant = (path: string): string =>
+        `mkdir -p ${path} && git init -q --bare ${path} && git -C ${path} config core.bare false && ` +
+        `git -C ${path} config core.fsmonitor 'touch ${ran}; false'`;
+      const { text, data } = await sh(host, ['chmod 777 .', ...[...made, ...hidden].map(plant)].join(' && '));
+      expect(data).toMatchObject({ exit_code: 0, git_quarantined: 13 });
+      expect(text).toMatch(
+        /\[\.git\/\.git was moved to \.git\.quarantined-[0-9a-f]{8}\/\.git\.quarantined-[0-9a-f]{8}\]/,
+      );
+      const directories = ['.', ...host.workspace.list().filter((name) => name.endsWith('/'))];
+      const env = { PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: '/tmp' };
+      const ask = (name: string) =>
+        spawnSync('git', ['-c', 'safe.directory=*', 'rev-parse'], { cwd: host.workspace.at(name), env }).status;
+      const places = directories.filter((name) => !/\/(?:objects|refs|hooks|info|branches)\//.test(name));
+      expect(places.filter((name) => ask(name) === 0)).toEqual([]);
       expect(existsSync(ran)).toBe(false);
     }),
   );
@@ -284,6 +308,31 @@ test('commands that overlap share one search, and a failed one fails each of the
   files.remove();
 });
 
+test('what could not be moved is not taken for the own of the user by the next search', async () => {
+  const files = makeWorkspace({});
+  mkdirSync(files.tempDir);
+  const workspace = openWorkspace(files.path);
+  const guard = openGitGuard(workspace, files.tempDir);
+  const plant = (): Promise<void> => {
+    mkdirSync(files.at('.git'));
+    return Promise.resolve();
+  };
+  // As on a full disk: the rename of this process fails once.
+  const rename = vi.spyOn(fs, 'renameSync').mockImplementationOnce(() => {
+    throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+  });
+  syncBuiltinESMExports();
+  const [, first] = await guard.around(plant);
+  rename.mockRestore();
+  syncBuiltinESMExports();
+  expect(first.quarantined).toEqual([{ path: '.git', movedTo: null }]);
+  const [readOnly, second] = await guard.around((shown) => Promise.resolve(shown));
+  expect(readOnly).toEqual([]);
+  expect(second.quarantined).toMatchObject([{ path: '.git', movedTo: expect.stringContaining('.git.quarantined-') }]);
+  workspace.close();
+  files.remove();
+});
+
 test('a workspace with more git directories than a sandbox can show read-only runs no command', async () => {
   const files = makeWorkspace({});
   for (let count = 0; count <= GIT_ENTRIES_MAX; count += 1) mkdirSync(files.at(`${count}/.git`), { recursive: true });
@@ -336,7 +385,7 @@ test.each(['fd', 'lstat'] as const)(
     const [entry] = [...(await findGitEntries(workspace.root)).found.values()];
     const recorded = JSON.parse(JSON.stringify(entry)) as GitEntry;
     expect(recorded).toEqual(entry);
-    expect(quarantine(workspace.root, recorded).movedTo).toMatch(
+    expect(quarantine(workspace.root, [recorded])[0]?.movedTo).toMatch(
       /^"é\/name-\\xc3\\xa9\\x80\\xff\/\.git\.quarantined-[0-9a-f]{8}"$/,
     );
     expect(existsSync(bytes)).toBe(false);
