@@ -41,6 +41,8 @@ export interface LocalPorts extends Pick<EngineOptions, 'tell' | 'tellFault' | '
 export interface LocalOptions extends LocalPorts, EnginePlace {
   readonly provider: Provider;
   readonly executors: readonly Executor[];
+  /** Brings an unfinished session up to date, before the bridge leases any of its calls. */
+  readonly renew?: (client: EngineClient, session: SessionId) => Promise<void>;
   /** The bridge serves these sessions only; all of the engine by default. */
   readonly sessions?: readonly SessionId[];
 }
@@ -77,6 +79,7 @@ export async function openLocal(options: LocalOptions): Promise<Local> {
   };
   // Before the bridge begins: it may end them before anyone asks for them.
   const unfinished = await unfinishedSessions(engine.client, options.sessions).catch(closeEngine);
+  await renewAll(options, engine.client, unfinished).catch(closeEngine);
   const ledger = await openLedger(place, options.stateDir, owner).catch(closeEngine);
   const stop = new AbortController();
   const secrets = [...(options.secrets ?? []), ...('token' in place ? [place.token] : [])];
@@ -139,6 +142,15 @@ async function openLedger(
 ): Promise<BridgeLedger | null> {
   const directory = stateDir ?? ('dataDir' in place ? join(place.dataDir, 'bridges') : null);
   return directory === null ? null : await openFileLedger(directory, owner);
+}
+
+async function renewAll(
+  { renew }: LocalOptions,
+  client: EngineClient,
+  unfinished: ReadonlySet<SessionId>,
+): Promise<void> {
+  if (renew === undefined) return;
+  for (const session of unfinished) await renew(client, session);
 }
 
 async function unfinishedSessions(

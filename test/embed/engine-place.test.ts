@@ -75,7 +75,7 @@ describe('an engine that an agent serves', () => {
     await untilItAsks(run);
     const [listed] = jsonLines((await refold(['approvals', '--json', '--data-dir', dataDir])).stdout);
     expect(listed).toMatchObject({ call_id: 'a', tool_name: 'pay', arguments: { cents: 5 } });
-    const digest = String(listed?.['arguments_digest']);
+    const digest = String(listed?.['digest']);
     expect(await refold(['approve', 'a', '--digest', digest, '--data-dir', dataDir])).toMatchObject({ code: 0 });
     expect(await run.result()).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(paid).toEqual([5]);
@@ -134,7 +134,9 @@ describe('an engine that workers share', () => {
     const [seen] = await second.agent.waiting();
     expect(seen).toMatchObject({ session: 'till', call: 'a' });
     await seen?.answer(true);
-    await expect(first.agent.answer({ session: 'till', call: 'a' }, true)).rejects.toThrow('waits for a person');
+    await expect(first.agent.answer({ session: 'till', digest: seen?.digest ?? '' }, true)).rejects.toThrow(
+      'is not open',
+    );
     expect((await run.result()).status).toBe('completed');
     expect([...first.paid, ...second.paid]).toEqual([5]);
   });
