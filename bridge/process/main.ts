@@ -63,6 +63,7 @@ async function main(): Promise<void> {
     now: () => systemClock.now(),
     secrets: values,
     runsCommands: !options.undoOnly,
+    ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
   });
   const client = connect(options.url, token, { refuseListener: refuseStranger(options.url, options.tokenFile) });
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);

@@ -2,8 +2,8 @@
 // directories that exist when a command starts are shown to it read-only. A directory that appears while commands run
 // cannot be prevented: it is put out of git's sight when the last of them has ended. Commands that overlap share one search
 // before the first and one after the last, so that none of them takes a directory of another for one of the user's.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
 import { ToolFault } from '../outcome.ts';
@@ -54,7 +54,7 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
     const entries = await findGitEntries(workspace.root, ({ id }) => !unmoved.has(id));
     const found = new Map([...entries.found].filter(([, { id }]) => !unmoved.has(id)));
     if (found.size > GIT_ENTRIES_MAX) throw tooManyFault(found.size);
-    writeFileSync(record, JSON.stringify({ workspace: workspace.path, known: [...found] }), { mode: 0o600 });
+    writeRecord(record, JSON.stringify({ workspace: workspace.path, known: [...found] }));
     return { ...entries, found };
   }
 
@@ -112,6 +112,22 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
       await Promise.all(inFlight);
     },
   };
+}
+
+/** It is on disk when a command starts: what the command leaves may be there, too, after a power cut. */
+function writeRecord(path: string, text: string): void {
+  for (const [target, flags] of [
+    [path, 'w'],
+    [dirname(path), 'r'],
+  ] as const) {
+    const fd = openSync(target, flags, 0o600);
+    try {
+      if (flags === 'w') writeFileSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
 }
 
 /** Does what a killed host could not: puts out of git's sight what appeared while its last commands ran. */

@@ -7,6 +7,7 @@ import fs, {
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -21,9 +22,10 @@ import { gitNotes, openGitGuard } from '../../../bridge/host/git/git-guard.ts';
 import { type GitEntry, findGitEntries } from '../../../bridge/host/git/git-entries.ts';
 import { quarantine } from '../../../bridge/host/git/quarantine.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import { until } from '../../support/host/condition.ts';
-import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+import { type TestHost, callContext, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
 const probe = await makeHost();
 const hasBwrap = probe.sandbox === 'bwrap';
@@ -196,8 +198,50 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     }));
 });
 
+describe.runIf(hasBwrap)('what a killed host must undo', () => {
+  test('is undone by the next one also when all temporary files are gone', async () => {
+    const files = makeWorkspace({});
+    const open = (temp: string) =>
+      openHost({
+        workspace: files.path,
+        stateDir: `${files.tempDir}-state`,
+        tempDir: files.tempDir + temp,
+        now: () => 0,
+      });
+    const host = await open('-1');
+    const context = { ...callContext(), sessionId: 's' };
+    const running = host.run('host.exec', { argv: ['sh', '-c', 'mkdir .git; touch began; sleep 100'] }, context);
+    await until('the command began', () => existsSync(files.at('began')));
+    const [directory] = readdirSync(`${files.tempDir}-state/hosts`);
+    const state = `${files.tempDir}-state/hosts/${directory}`;
+    const record = readdirSync(state).find((name) => name.startsWith('git-'));
+    const known = readFileSync(`${state}/${record}`);
+    await host.close();
+    await running;
+    // As it is after a kill: the record of a process that has ended, and what its command made.
+    mkdirSync(state, { mode: 0o700 });
+    writeFileSync(`${state}/git-1.1.0.0.json`, known);
+    mkdirSync(files.at('late/.git'), { recursive: true });
+    rmSync(`${files.tempDir}-1`, { recursive: true });
+    const next = await open('-2');
+    expect(next.gitQuarantined.map(({ path }) => path)).toContain('late/.git');
+    await next.close();
+    files.remove();
+  });
+
+  test('is not taken from a directory that another user may write', async () => {
+    const files = makeWorkspace({});
+    const options = { workspace: files.path, stateDir: `${files.tempDir}-state`, now: () => 0 };
+    const host = await openHost(options);
+    const [directory] = readdirSync(`${options.stateDir}/hosts`);
+    chmodSync(`${options.stateDir}/hosts/${directory}`, 0o777);
+    await expect(openHost(options)).rejects.toThrow('must be a directory of this user alone');
+    await host.close();
+    files.remove();
+  });
+});
+
 const makeNext = async (host: TestHost) => {
-  const { openHost } = await import('../../../bridge/host/open-host.ts');
   return await openHost({ workspace: host.workspace.path, tempDir: host.workspace.tempDir, now: () => 0 });
 };
 
