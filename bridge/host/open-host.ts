@@ -68,7 +68,11 @@ export interface HostOptions {
   readonly stateDir?: string;
   /** The uid that commands run as when the host runs as root. Default: the workspace's owner, else the user `nobody`. */
   readonly sandboxUid?: number;
-  /** Directories and files that no tool may read or write: the data of the engine, say. The workspace must not lie in one. */
+  /**
+   * Further directories and files that no tool may read or write. The workspace must not lie in one. Protected without being
+   * named: the data directories and ledgers that this process opens, before or after the host, and data directories of other
+   * processes that the tools meet.
+   */
   readonly protect?: readonly string[];
   /** Names the workspace. Default: made from the machine, the path and the inode, so that a copy has another name. */
   readonly workspaceName?: string | undefined;

@@ -11,7 +11,7 @@ import { combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
 import { openHost } from '../host/open-host.ts';
-import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
+import { closeDescriptors, inheritedDescriptors } from '../../src/files/inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';

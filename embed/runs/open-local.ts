@@ -1,6 +1,7 @@
 // A bridge in this process, and its engine, here or elsewhere: what every sub-path of this folder runs on.
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   type BridgeClock,
   type BridgeLedger,
@@ -14,7 +15,7 @@ import {
 } from '../../bridge/index.ts';
 import { type OwnerId, type SessionId, brand } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, connect, must } from '../../src/client/index.ts';
-import { type EngineOptions, openEngine, serveDataDir } from '../../src/index.ts';
+import { type EngineOptions, openEngine, readToken, serveDataDir, tokenFile } from '../../src/index.ts';
 import { type EnginePlace, type PlacedEngine, placeOf } from './engine-place.ts';
 
 /**
@@ -82,7 +83,7 @@ export async function openLocal(options: LocalOptions): Promise<Local> {
   await renewAll(options, engine.client, unfinished).catch(closeEngine);
   const ledger = await openLedger(place, options.stateDir, owner).catch(closeEngine);
   const stop = new AbortController();
-  const secrets = [...(options.secrets ?? []), ...('token' in place ? [place.token] : [])];
+  const secrets = [...(options.secrets ?? []), ...(await tokensOf(place))];
   const serving = runBridge({
     client: engine.client,
     owner,
@@ -133,6 +134,15 @@ async function openPlaced(place: PlacedEngine, options: LocalOptions): Promise<O
     await engine.close();
   };
   return { client, url: serving.url, close };
+}
+
+/** The tokens of the engine: no result of a tool may show one. */
+async function tokensOf(place: PlacedEngine): Promise<readonly string[]> {
+  if ('token' in place) return [place.token];
+  const names = await readdir(dirname(tokenFile(place.dataDir, 'operator'))).catch(() => []);
+  // An unfinished or damaged file holds no token that the engine accepts.
+  const tokens = names.map((name) => readToken(tokenFile(place.dataDir, name)).catch(() => ''));
+  return (await Promise.all(tokens)).filter((token) => token !== '');
 }
 
 async function openLedger(
