@@ -10,6 +10,7 @@ import { systemClock } from '../../src/clock.ts';
 import { combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
+import { userFilesIn } from '../host/workspace/user-files.ts';
 import { openHost } from '../host/open-host.ts';
 import { closeDescriptors, inheritedDescriptors } from '../../src/files/inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
@@ -69,6 +70,7 @@ async function main(): Promise<void> {
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
   for (const note of host.recoveryNotes) complain(note);
+  if (userFilesIn(host.place.workspace ?? '/').length > 0) complain(HOME_NOTE);
   const all = [...notes, ...host.recoveryNotes];
   const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
@@ -101,6 +103,9 @@ const settingsOf = ({ concurrency, sessions, undoOnly, keepResponses }: MainOpti
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
+
+const HOME_NOTE =
+  'the workspace contains your home directory: tools may read and change most of what is there. Prefer the directory of a project';
 
 /** The token, the directories that it lies in, the ledger and the cassette, with what the options add. */
 function protectedPaths({ tokenFile, stateDir, protect, record }: MainOptions): readonly string[] {

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GIT_NOTES_MAX, GIT_SCAN_ENTRIES_MAX, PATH_DEPTH_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { filePath, nameOfBytes } from '../workspace/byte-name.ts';
-import { type Directory, entryPath, grantOwner, lookUp, openChild } from '../workspace/directory.ts';
+import { type Directory, entryPath, grantOwner, lookUp, openChild, withDirectory } from '../workspace/directory.ts';
 import { REPOSITORY_NAMES, isRepositoryName, pathOf } from '../workspace/path-name.ts';
 
 export interface GitEntry {
@@ -52,10 +52,16 @@ export const hasGitContent = (has: (name: string) => boolean): boolean =>
 /**
  * In the order of a walk: what holds others comes before them. An entry that is not `isOwn` is searched too, because another
  * repository may be in it, which would come into git's sight when that entry gets another name. By default, all are.
+ * `userFiles` (see `userFilesIn`) are found like entries.
  */
-export async function findGitEntries(root: Directory, isOwn: IsOwn = () => true): Promise<GitEntries> {
+export async function findGitEntries(
+  root: Directory,
+  isOwn: IsOwn = () => true,
+  userFiles: readonly (readonly string[])[] = [],
+): Promise<GitEntries> {
   const scan: Scan = { isOwn, found: new Map(), entries: 0, directories: 0, isPartial: false, unsearched: new Set() };
   await visit(root, scan);
+  for (const names of userFiles) addUserFile(root, names, scan);
   const { found, isPartial, unsearched } = scan;
   return { found, isPartial, unsearched };
 }
@@ -116,6 +122,15 @@ function readEntries(directory: Directory, scan: Scan): readonly Entry[] {
     leaveOut(scan, directory.names, error);
     // git would open this one in a directory that may be entered but not listed.
     return [...REPOSITORY_NAMES].map((name) => ({ name, isDirectory: true }));
+  }
+}
+
+/** A file that must not be made or replaced, as a git directory must not. */
+function addUserFile(root: Directory, names: readonly string[], scan: Scan): void {
+  try {
+    withDirectory(root, names.slice(0, -1), (directory) => addEntry(scan, directory, names.at(-1) as string, 'entry'));
+  } catch (error) {
+    if (!(error instanceof ToolFault)) leaveOut(scan, names, error);
   }
 }
 

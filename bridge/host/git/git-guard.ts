@@ -8,6 +8,7 @@ import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
 import { ToolFault } from '../outcome.ts';
 import { pathOf } from '../workspace/path-name.ts';
+import { userFilesIn } from '../workspace/user-files.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type GitEntries, type GitEntry, findGitEntries } from './git-entries.ts';
 import { type Quarantined, quarantine } from './quarantine.ts';
@@ -51,7 +52,7 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
   let after: Promise<GitFindings> | null = null;
 
   async function searchBefore(): Promise<GitEntries> {
-    const entries = await findGitEntries(workspace.root, ({ id }) => !unmoved.has(id));
+    const entries = await findGitEntries(workspace.root, ({ id }) => !unmoved.has(id), userFilesIn(workspace.path));
     const found = new Map([...entries.found].filter(([, { id }]) => !unmoved.has(id)));
     if (found.size > GIT_ENTRIES_MAX) throw tooManyFault(found.size);
     writeRecord(record, JSON.stringify({ workspace: workspace.path, known: [...found] }));
@@ -167,7 +168,7 @@ async function quarantineNew(
   Pick<GitFindings, 'quarantined' | 'isPartial'> & Pick<GitEntries, 'unsearched'> & { left: readonly GitEntry[] }
 > {
   const isOwn = ({ names, id }: GitEntry): boolean => known.get(names.join('/'))?.id === id;
-  const { found, isPartial, unsearched } = await findGitEntries(workspace.root, isOwn);
+  const { found, isPartial, unsearched } = await findGitEntries(workspace.root, isOwn, userFilesIn(workspace.path));
   const appeared = [...found.values()].filter((entry) => !isOwn(entry));
   const quarantined = quarantine(workspace.root, appeared);
   const left = appeared.filter((_, index) => quarantined[index]?.movedTo === null);
@@ -204,7 +205,8 @@ export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFi
 }
 
 const WHY_MOVED =
-  '[A command must not leave a new repository (.git, .hg, .jj), because git runs commands that its configuration names. ' +
+  '[A command must not leave a new repository (.git, .hg, .jj), and in a home directory no configuration of git, ssh or a shell, because ' +
+  'programs of the user run commands that these name. ' +
   'A person who trusts it can move it back.]';
 const PARTIAL =
   '[The workspace is too large to be searched for new git directories, or has the directories above: not all of it was ' +
