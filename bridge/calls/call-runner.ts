@@ -1,7 +1,7 @@
 // Runs one leased call: checks it against the plan, records its start unless it is read-only, runs it, reports it, and
 // releases the lease.
-import { isLeft } from 'fp-ts/lib/Either.js';
-import type { OwnerId } from '../../schemas/ids.ts';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import type { Digest, OwnerId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { CallSchedule } from './call-schedule.ts';
 import type { PutBlob } from '../engine-link/text-content.ts';
@@ -9,9 +9,9 @@ import { newCallReporter } from './call-reporter.ts';
 import { newCallStarts } from './call-start.ts';
 import { type CallEnd, notRun, runBounded } from '../executors/bounded-run.ts';
 import type { BridgeClock } from '../../src/clock.ts';
-import { failedReport } from '../executors/call-report.ts';
-import { type Executors, contextOf } from '../executors/executors.ts';
-import type { HeldCall } from './held-call.ts';
+import { type CallReport, failedReport } from '../executors/call-report.ts';
+import { type Executor, type Executors, contextOf } from '../executors/executors.ts';
+import type { HeldCall, ToolCall } from './held-call.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { Link } from '../engine-link/link.ts';
 import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
@@ -76,13 +76,12 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   async function endOf(call: HeldCall): Promise<CallEnd | null> {
     const { effect } = call;
     const checked = await planCheck.check(effect, call.batch.plan);
-    const executor = options.executors.find(effect.tool_id);
+    const toolRef = planCheck.toolRefOf(effect, call.batch.plan);
+    const code = codeFor(effect, options.executors.find(effect.tool_id), toolRef);
     // On record before the call runs, or before it is reported as failed: the engine accepts no other outcome.
     if (!(await starts.record(call))) return null;
     if (isLeft(checked)) return notRun(checked.left);
-    if (executor === null) {
-      return notRun(failedReport('executor_missing', `no executor of this bridge runs "${effect.tool_id}"`));
-    }
+    if (isLeft(code)) return notRun(code.left);
     if (!effect.repeatable) {
       const fault = await reporter.noteStart(call);
       if (fault !== null) return notRun(fault);
@@ -93,7 +92,7 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
     const { stop } = call;
     const context = contextOf(stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
-    const act = (args: JsonObject) => async () => await executor.run(effect, args, context);
+    const act = (args: JsonObject) => async () => await code.right.run(effect, args, context);
     return await runBounded(act(checked.right), { clock, timeoutMs: timeout_ms, stop, redactor: options.redactor });
   }
 
@@ -130,6 +129,23 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     },
   };
 }
+
+/** The executor of a call; the report of a call that this process has no code for. */
+function codeFor(
+  { tool_id }: ToolCall,
+  executor: Executor | null,
+  planned: Digest | null,
+): Either<CallReport, Executor> {
+  if (executor === null) {
+    return left(failedReport('executor_missing', `no executor of this bridge runs "${tool_id}"`));
+  }
+  const { definitions = {} } = executor;
+  const isChanged = Object.hasOwn(definitions, tool_id) && definitions[tool_id] !== planned;
+  return isChanged ? left(failedReport('tool_changed', TOOL_CHANGED)) : right(executor);
+}
+
+const TOOL_CHANGED =
+  'the call was not run: its tool has changed since the call was planned. Make the call again if it is still needed.';
 
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';

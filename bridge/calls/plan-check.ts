@@ -28,6 +28,8 @@ export interface PlanCheck {
   check(call: ToolCall, plan: ToolBatchPlan | null): Checked | Promise<Checked>;
   /** How a call of the plan was allowed; null when nothing asks about it. */
   consentOf(call: ToolCall, plan: ToolBatchPlan | null): CallConsent | null;
+  /** The definition of the tool that the call was planned with; null for a call that is not of the plan. */
+  toolRefOf(call: ToolCall, plan: ToolBatchPlan | null): Digest | null;
 }
 
 export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
@@ -54,6 +56,9 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
     return different === undefined ? null : `the call differs from the plan in "${different}"`;
   }
 
+  const planned = ({ call_id }: ToolCall, plan: ToolBatchPlan | null): PlannedToolCall | undefined =>
+    plan === null ? undefined : indexOf(plan)?.get(call_id);
+
   return {
     check(call, plan) {
       const fault = planFault(call, plan);
@@ -61,7 +66,8 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
       const { arguments_ref: ref } = call;
       return ref === undefined ? checkDigest(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
     },
-    consentOf: ({ call_id }, plan) => (plan === null ? null : (indexOf(plan)?.get(call_id)?.consent ?? null)),
+    consentOf: (call, plan) => planned(call, plan)?.consent ?? null,
+    toolRefOf: (call, plan) => planned(call, plan)?.tool_ref ?? null,
   };
 }
 

@@ -37,6 +37,12 @@ export const contextOf = (
 export interface Executor {
   /** Tool ids, exact or as a prefix followed by `*`. */
   readonly tools: readonly string[];
+  /**
+   * Which definition of a tool `run` has the code of: its `tool_ref`, by tool id. A call that was planned with another one is
+   * not run, and fails as `tool_changed`: it was judged, and perhaps allowed, as what that one says. A tool without an entry
+   * runs whatever its definition says.
+   */
+  readonly definitions?: Readonly<Record<string, Digest>>;
   /** May throw, and may be slow to stop: both end as failed calls. */
   run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
   /** Restores files of its workspace, all or none. Absent when the executor cannot restore files. */

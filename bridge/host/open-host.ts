@@ -62,9 +62,19 @@ export interface HostOptions {
   readonly secrets?: readonly string[];
   /** The host's own directory, outside the workspace. Give the same one again to finish patches after a crash. */
   readonly tempDir?: string;
+  /**
+   * Where the host notes what the next one must finish or undo if this one is killed; no tool may use it. Default: `tempDir`
+   * where that is given, else `refold/hosts` in the user's state directory (`$XDG_STATE_HOME`, or `~/.local/state`). Where
+   * that lies in the workspace, it is the system's temporary directory, which may not survive a restart: name one.
+   */
+  readonly stateDir?: string;
   /** The uid that commands run as when the host runs as root. Default: the workspace's owner, else the user `nobody`. */
   readonly sandboxUid?: number;
-  /** Directories and files that no tool may read or write: the data of the engine, say. The workspace must not lie in one. */
+  /**
+   * Further directories and files that no tool may read or write. The workspace must not lie in one. Protected without being
+   * named: the data directories and ledgers that this process opens, before or after the host, and data directories of other
+   * processes that the tools meet.
+   */
   readonly protect?: readonly string[];
   /** Names the workspace. Default: made from the machine, the path and the inode, so that a copy has another name. */
   readonly workspaceName?: string | undefined;
@@ -73,17 +83,19 @@ export interface HostOptions {
 /** Opens a workspace, and finishes or rolls back the patches that an earlier process left half written there. */
 export async function openHost(options: HostOptions): Promise<Host> {
   const [parts, notes] = openParts(options);
+  await parts.scratch.sync();
   return createHost(parts, notes, await recoverGit(parts.workspace, parts.scratch.records));
 }
 
 function openParts(options: HostOptions): readonly [parts: HostParts, notes: readonly string[]] {
-  const { tempDir, protect = [], workspaceName } = options;
+  const { tempDir, stateDir, workspaceName } = options;
+  const protect = [...(options.protect ?? []), ...(stateDir === undefined ? [] : [stateDir])];
   const workspace = openWorkspace(options.workspace, { protect, name: workspaceName });
   try {
     refuseOwnCode(workspace.path);
     const { sandbox: wanted = 'auto', sandboxUid, runsCommands = true } = options;
     const sandbox = openSandbox(workspace, { wanted, sandboxUid, runsCommands });
-    const scratch = openScratch(workspace.path, tempDir);
+    const scratch = openScratch(workspace.path, { tempDir, stateDir });
     const notes = recoveryNotes(recoverPatches(workspace, scratch.patches));
     const place = {
       sandbox: sandbox.level,

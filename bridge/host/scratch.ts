@@ -1,11 +1,12 @@
-// The host's own directory: outputs that are too long to return, and the manifests of patches. It lies outside the
-// workspace, belongs to the host's user alone, and the next process finds it again, to finish patches after a crash.
+// The host's own directories. A temporary one has outputs that are too long to return. Another one has what the next process
+// must finish or undo if this one is killed (`state-directory.ts`). Both belong to the host's user alone.
 import { createHash, randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { makeDirectoryNow } from '../../src/files/directories.ts';
+import { dirname, join } from 'node:path';
+import { makeDirectoryNow, syncDirectory } from '../../src/files/directories.ts';
 import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
+import { type StateOptions, isPrivate, openStateDirectory } from './state-directory.ts';
 import { isWithin, pathsShowing, readMounts } from './workspace/mounts.ts';
 
 export interface Scratch {
@@ -13,29 +14,37 @@ export interface Scratch {
   readonly patches: string;
   /** Holds what this process notes for the next one. All processes of this workspace and user share it. */
   readonly records: string;
+  /** Makes the names of these directories survive a power cut. */
+  sync(): Promise<void>;
   /** A new path for one spilled output. `close` removes the directory of these. */
   newSpillPath(): string;
   close(): void;
 }
 
-export function openScratch(workspacePath: string, tempDir: string | undefined): Scratch {
+/** Throws when `tempDir` lies in the workspace, and when `stateDir` is not the user's own. */
+export function openScratch(workspacePath: string, { tempDir, stateDir }: StateOptions): Scratch {
   const base = tempDir ?? defaultBase(workspacePath);
   makeDirectoryNow(base);
   const real = realpathSync(base);
   if (pathsShowing(real, readMounts()).some((path) => isWithin(path, workspacePath)))
     throw new Error(`tempDir ${real} lies in the workspace; choose a directory outside it`);
-  const patches = join(real, 'patches');
+  const records = openStateDirectory(workspacePath, { tempDir, stateDir }) ?? real;
+  const patches = join(records, 'patches');
   makeDirectoryNow(patches);
   removeAbandoned(real);
   const spills = mkdtempSync(join(real, `spill-${processTagOf(process.pid)}-`));
   return {
     patches,
-    records: real,
+    records,
+    async sync() {
+      for (const directory of [records, dirname(records), dirname(dirname(records))]) await syncDirectory(directory);
+    },
     newSpillPath: () => join(spills, randomUUID()),
     close() {
       rmSync(spills, { recursive: true, force: true });
-      // A directory that the operator named stays. The default one is removed unless a patch is left to finish.
-      if (tempDir === undefined) for (const directory of [patches, real]) removeEmpty(directory);
+      // A directory that the operator named stays. Those within it are removed unless something is left to finish.
+      const own = [patches, records, real].filter((directory) => directory !== tempDir && directory !== stateDir);
+      if (tempDir === undefined || stateDir !== undefined) for (const directory of own) removeEmpty(directory);
     },
   };
 }
@@ -63,8 +72,8 @@ function removeEmpty(directory: string): void {
   }
 }
 
-// The name must be the same in the next process, so another user can guess it and create it first. In that case a fresh
-// directory is used; the only loss is that patches are not finished after a crash.
+// The name is the same in the next process, which removes what is left here, so another user can guess it and create it first.
+// In that case a fresh directory is used.
 function defaultBase(workspacePath: string): string {
   const uid = process.getuid?.() ?? 0;
   const key = createHash('sha256').update(workspacePath).digest('hex').slice(0, 16);
@@ -73,8 +82,6 @@ function defaultBase(workspacePath: string): string {
     mkdirSync(base, { mode: 0o700 });
     return base;
   } catch {
-    const stats = lstatSync(base, { throwIfNoEntry: false });
-    const ours = stats?.isDirectory() === true && stats.uid === uid && (stats.mode & 0o077) === 0;
-    return ours ? base : mkdtempSync(join(tmpdir(), 'refold-host-'));
+    return isPrivate(base) ? base : mkdtempSync(join(tmpdir(), 'refold-host-'));
   }
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { OwnerId } from '../../schemas/ids.ts';
 import { type BridgeLedger, openBridgeLedger } from './bridge-ledger.ts';
 import { openLedgerDirectory } from './ledger-disk.ts';
+import { addOwnPlace } from '../../src/files/own-places.ts';
 import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
 
 /**
@@ -11,6 +12,7 @@ import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
  * the directory cannot be used.
  */
 export async function openFileLedger(directory: string, owner: OwnerId): Promise<BridgeLedger> {
+  addOwnPlace(directory);
   const disk = await openLedgerDirectory(directory);
   const nonce = randomUUID().replaceAll('-', '');
   return await openBridgeLedger(disk, { owner, nonce, tag: processTagOf(process.pid), isAlive });

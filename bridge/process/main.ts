@@ -9,8 +9,9 @@ import { systemClock } from '../../src/clock.ts';
 import { combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
+import { userFilesIn } from '../host/workspace/user-files.ts';
 import { openHost } from '../host/open-host.ts';
-import { closeDescriptors, inheritedDescriptors } from './inherited-descriptors.ts';
+import { closeDescriptors, inheritedDescriptors } from '../../src/files/inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
 import { RECORDING_BYTES_MAX } from '../../schemas/limits.ts';
@@ -64,11 +65,13 @@ async function main(): Promise<void> {
     now: () => systemClock.now(),
     secrets: values,
     runsCommands: !options.undoOnly,
+    ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
   });
   const client = connect(options.url, token, { refuseListener: refuseStranger(options.url, options.tokenFile) });
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
   for (const note of host.recoveryNotes) complain(note);
+  if (userFilesIn(host.place.workspace ?? '/').length > 0) complain(HOME_NOTE);
   const all = [...notes, ...host.recoveryNotes];
   const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
@@ -101,6 +104,9 @@ const settingsOf = ({ concurrency, sessions, undoOnly, keepResponses }: MainOpti
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
+
+const HOME_NOTE =
+  'the workspace contains your home directory: tools may read and change most of what is there. Prefer the directory of a project';
 
 async function openLedger({ stateDir }: MainOptions, owner: OwnerId): Promise<BridgeLedger> {
   return stateDir === undefined ? noBridgeLedger : await openFileLedger(stateDir, owner);

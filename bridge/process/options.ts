@@ -21,7 +21,8 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --base-url URL              the model server, when it is not the API's own; https, or http to this machine
   --model NAME                used instead of the model that a run names
   --fallback-model NAME       used when a run names no model
-  --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them
+  --state-dir DIR             where the bridge notes the calls it starts, so that the next process can report them,
+                              and what that one must undo in the workspace
   --protect PATH              a directory or file that no tool may read or write; may be repeated. In the workspace it must
                               exist, as a command could make it otherwise. The token file, the
                               data directory it lies in and the state directory always are protected

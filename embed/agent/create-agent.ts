@@ -9,6 +9,7 @@ import type { EnginePlace } from '../runs/engine-place.ts';
 import { type Run, holdRun } from '../runs/live-run.ts';
 import { type Local, type LocalPorts, openLocal } from '../runs/open-local.ts';
 import { type Answer, type Question, type QuestionAddress, answerQuestion, openQuestions } from '../runs/questions.ts';
+import { renewTools } from '../runs/renew-tools.ts';
 import { toolPackageOf, toolExecutor } from '../tools/tool-executor.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type ModelName, openModel } from './model.ts';
@@ -66,7 +67,10 @@ export interface Agent {
   readonly close: () => Promise<void>;
 }
 
-/** Opens an agent. Runs that an earlier process left unfinished go on at once; `run` with their session shows them. */
+/**
+ * Opens an agent. Runs that an earlier process left unfinished go on at once; `run` with their session shows them. A call of
+ * such a run that has not started is judged again where its tool has changed since: it asks again, or is refused.
+ */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
   const { tools = [], clock = systemClock } = options;
   const { apiKey, baseUrl } = options;
@@ -84,6 +88,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     provider: model.provider,
     executors: [toolExecutor(tools), ...(options.executors ?? [])],
     secrets: [...model.secrets, ...(options.secrets ?? [])],
+    renew: (client, session) => renewTools(client, session, tools),
   });
   const setup: SessionSetup = {
     tool_package,

@@ -10,7 +10,6 @@ import {
   type SessionState,
   type ToolPackage,
   brand,
-  canonicalText,
   decode,
   digestText,
   makeSessionId,
@@ -19,6 +18,7 @@ import { type EngineClient, RejectedError, must, mustBe } from '../../src/client
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { storeText } from './contents.ts';
 import type { Local } from './open-local.ts';
+import { isSame } from './same-value.ts';
 
 /** What a session is made with; an existing one gets the tools and the config, and keeps its policy. */
 export interface SessionSetup {
@@ -127,6 +127,3 @@ const inOrder = ([registry, profiles, providers]: Package) => [
   Object.fromEntries(profiles.map((profile) => [profile.profile_id, profile])),
   providers,
 ];
-
-const isSame = (a: unknown, b: unknown): boolean =>
-  canonicalText({ value: (a ?? null) as never }) === canonicalText({ value: (b ?? null) as never });

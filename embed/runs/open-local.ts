@@ -1,6 +1,7 @@
 // A bridge in this process, and its engine, here or elsewhere: what every sub-path of this folder runs on.
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   type BridgeClock,
   type BridgeLedger,
@@ -14,7 +15,7 @@ import {
 } from '../../bridge/index.ts';
 import { type OwnerId, type SessionId, brand } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, connect, must } from '../../src/client/index.ts';
-import { type EngineOptions, openEngine, serveDataDir } from '../../src/index.ts';
+import { type EngineOptions, openEngine, readToken, serveDataDir, tokenFile } from '../../src/index.ts';
 import { type EnginePlace, type PlacedEngine, placeOf } from './engine-place.ts';
 
 /**
@@ -41,6 +42,8 @@ export interface LocalPorts extends Pick<EngineOptions, 'tell' | 'tellFault' | '
 export interface LocalOptions extends LocalPorts, EnginePlace {
   readonly provider: Provider;
   readonly executors: readonly Executor[];
+  /** Brings an unfinished session up to date, before the bridge leases any of its calls. */
+  readonly renew?: (client: EngineClient, session: SessionId) => Promise<void>;
   /** The bridge serves these sessions only; all of the engine by default. */
   readonly sessions?: readonly SessionId[];
 }
@@ -77,9 +80,10 @@ export async function openLocal(options: LocalOptions): Promise<Local> {
   };
   // Before the bridge begins: it may end them before anyone asks for them.
   const unfinished = await unfinishedSessions(engine.client, options.sessions).catch(closeEngine);
+  await renewAll(options, engine.client, unfinished).catch(closeEngine);
   const ledger = await openLedger(place, options.stateDir, owner).catch(closeEngine);
   const stop = new AbortController();
-  const secrets = [...(options.secrets ?? []), ...('token' in place ? [place.token] : [])];
+  const secrets = [...(options.secrets ?? []), ...(await tokensOf(place))];
   const serving = runBridge({
     client: engine.client,
     owner,
@@ -133,6 +137,15 @@ export async function openPlaced(place: PlacedEngine, options: LocalPorts): Prom
   return { client, url: serving.url, close };
 }
 
+/** The tokens of the engine: no result of a tool may show one. */
+async function tokensOf(place: PlacedEngine): Promise<readonly string[]> {
+  if ('token' in place) return [place.token];
+  const names = await readdir(dirname(tokenFile(place.dataDir, 'operator'))).catch(() => []);
+  // An unfinished or damaged file holds no token that the engine accepts.
+  const tokens = names.map((name) => readToken(tokenFile(place.dataDir, name)).catch(() => ''));
+  return (await Promise.all(tokens)).filter((token) => token !== '');
+}
+
 /** Where the bridge notes what it starts; null when there is no directory for it. */
 export async function openLedger(
   place: PlacedEngine,
@@ -141,6 +154,15 @@ export async function openLedger(
 ): Promise<BridgeLedger | null> {
   const directory = stateDir ?? ('dataDir' in place ? join(place.dataDir, 'bridges') : null);
   return directory === null ? null : await openFileLedger(directory, owner);
+}
+
+async function renewAll(
+  { renew }: LocalOptions,
+  client: EngineClient,
+  unfinished: ReadonlySet<SessionId>,
+): Promise<void> {
+  if (renew === undefined) return;
+  for (const session of unfinished) await renew(client, session);
 }
 
 async function unfinishedSessions(

@@ -31,6 +31,7 @@ export function toolExecutor(tools: readonly Tool[]): Executor {
   const byId = new Map<string, Tool>(tools.map((tool) => [tool.spec.tool_id, tool]));
   return {
     tools: [...byId.keys()],
+    definitions: Object.fromEntries(tools.map(({ spec }) => [spec.tool_id, spec.tool_ref])),
     async run({ tool_id, session_id, call_id }: CallTarget, args, context) {
       const found = byId.get(tool_id);
       if (found === undefined) return failedReport('tool_unknown', `this process has no tool "${tool_id}"`);

@@ -15,6 +15,7 @@ import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { withAccess } from '../client/with-access.ts';
 import { makeDirectory } from '../files/directories.ts';
+import { addOwnPlace } from '../files/own-places.ts';
 import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
@@ -109,6 +110,7 @@ export const openEngine =
     if (fault !== null) return left(fault);
     try {
       await makeDirectory(options.dataDir);
+      addOwnPlace(options.dataDir);
     } catch (error) {
       return left(
         reject('storage_failed', '/dataDir', `cannot create the data directory ${options.dataDir}: ${reasonOf(error)}`),

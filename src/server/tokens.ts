@@ -11,6 +11,7 @@ import {
   tokenDirectory,
   tokenFile,
 } from '../client/token-file.ts';
+import { addOwnPlace } from '../files/own-places.ts';
 import { ensureTokens } from './token-store.ts';
 
 /** Who sent a request. */
@@ -42,6 +43,7 @@ export function fixedTokens(tokens: Partial<Readonly<Record<Scope, string>>>): T
 /** The tokens of a data directory, created where they are missing. Throws when a file may be read by others. */
 export async function openTokens(dataDir: string): Promise<Tokens> {
   await ensureTokens(dataDir);
+  addOwnPlace(dataDir);
   const directory = tokenDirectory(dataDir);
   refuseForeign(directory, lstatSync(directory));
   let known = readAll(dataDir, new Map(), (error) => {

@@ -35,14 +35,17 @@ export async function execTool(args: JsonObject, host: HostParts, context: HostC
   const stdout = openCapture(host.scratch.newSpillPath(), host.redactor);
   const stderr = openCapture(host.scratch.newSpillPath(), host.redactor);
   try {
-    const [{ end, durationMs }, git] = await host.gitGuard.around(async (readOnly) => {
+    // Before the search for git directories, which takes time: what stops the session stops this command too.
+    const place = host.commands.enter(context.sessionId);
+    const guarded = host.gitGuard.around(async (readOnly) => {
       const startedMs = host.now();
       const begin = (keeper: Keeper): RunningCommand =>
         start(call, host, { keeper, readOnly, streams: [stdout, stderr] });
-      const command = host.commands.track(context.sessionId, begin);
+      const command = place.start(begin);
       const ended = await supervise(command, call, context, [stdout, stderr]);
       return { end: ended, durationMs: Math.max(0, Math.round(host.now() - startedMs)) };
     });
+    const [{ end, durationMs }, git] = await guarded.finally(() => place.leave());
     if (end.spawnFault !== null) throw new ToolFault('spawn_failed', spawnAdvice(call, end.spawnFault));
     return reportCommand(
       { end, stdout, stderr, durationMs, timeoutMs: call.timeoutMs, dropped: call.environment.dropped, git },

@@ -1,6 +1,8 @@
 // Runs one command in its own process group; stops it with SIGTERM, then SIGKILL. The command has ended when its process
 // exits: a background process that holds its pipes open cannot delay the end.
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { inheritedDescriptors } from '../../../src/files/inherited-descriptors.ts';
 import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault, errorName } from '../outcome.ts';
 import type { Owner } from '../workspace/workspace.ts';
@@ -88,12 +90,37 @@ const notStarted = (ended: Promise<CommandEnd>): RunningCommand => ({ ended, sto
 
 const failedStart = (spawnFault: string): CommandEnd => ({ stopped: null, exitCode: null, signal: null, spawnFault });
 
+/** What the parent of this process left open, before the first command: Node opens no others that a command would inherit. */
+let inherited: readonly number[] | null = null;
+
+/** Starts a process with /dev/null in place of every descriptor that it would inherit by chance. */
+function spawnAlone(
+  file: string,
+  args: readonly string[],
+  options: SpawnOptions & { stdio: StdioNull[] },
+): ChildProcess {
+  const { stdio } = options;
+  inherited ??= inheritedDescriptors();
+  const open = inherited.filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore');
+  if (open.length === 0) return spawn(file, args, options);
+  const nothing = openSync('/dev/null', 'r+');
+  try {
+    const count = Math.max(stdio.length, ...open.map((fd) => fd + 1));
+    const all = Array.from({ length: count }, (_, fd) => (open.includes(fd) ? nothing : (stdio[fd] ?? 'ignore')));
+    return spawn(file, args, { ...options, stdio: all });
+  } finally {
+    closeSync(nothing);
+  }
+}
+
+type StdioNull = 'ignore' | 'pipe';
+
 function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: CommandIo): ChildProcess {
   const [file, ...args] = launch.argv;
-  const stdio: StdioOptions = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
+  const stdio: StdioNull[] = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
   if (launch.gated || launch.reportsChild) stdio.push(launch.gated ? 'pipe' : 'ignore');
   if (launch.reportsChild) stdio.push('pipe');
-  const child = spawn(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
+  const child = spawnAlone(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
   child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk)).on('error', () => undefined);
   child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk)).on('error', () => undefined);
   // A command need not read its input: an error on the pipe it closed is ignored.

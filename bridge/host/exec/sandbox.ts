@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { SandboxLevel } from '../../../schemas/tool-set.ts';
+import { ToolFault } from '../outcome.ts';
 import { ownCodeIn } from '../workspace/own-code.ts';
 import { type Owner, type Workspace, refuseReplaced } from '../workspace/workspace.ts';
 import { type SandboxMounts, bwrapArguments, systemMounts } from './bwrap-arguments.ts';
@@ -56,12 +57,13 @@ export function openSandbox(workspace: Workspace, options: SandboxOptions): Sand
   const identity = commandIdentity(workspace.owner, sandboxUid);
   const limits = limitPrefix(identity);
   const who = `${describeUid(identity)}${limits.length === 0 ? ', no limits (prlimit does not work)' : ''}${accessNote(workspace, identity)}`;
-  if (!runsCommands) return unconfined(identity, limits, { note: 'none: it runs no commands', shares: false });
+  if (!runsCommands)
+    return unconfined(workspace, { identity, limits }, { note: 'none: it runs no commands', shares: false });
   const shares = identity === null || workspace.places.ownedBy(identity.uid);
   const own = shares ? ", the engine's own user: they can read its tokens" : '';
   const bare = (why: string): Sandbox => {
     refuseUnhidden(workspace, why);
-    return unconfined(identity, limits, { note: `none: ${why}; commands run as ${who}${own}`, shares });
+    return unconfined(workspace, { identity, limits }, { note: `none: ${why}; commands run as ${who}${own}`, shares });
   };
   if (wanted === 'none') return bare('chosen by the operator');
   const bwrap = process.platform === 'linux' ? findHelper('bwrap') : null;
@@ -112,8 +114,8 @@ function variantsOf(bwrap: string): readonly { readonly withNode: boolean; reado
 }
 
 function unconfined(
-  identity: Owner | null,
-  limits: readonly string[],
+  workspace: Workspace,
+  { identity, limits }: { readonly identity: Owner | null; readonly limits: readonly string[] },
   { note, shares }: { readonly note: string; readonly shares: boolean },
 ): Sandbox {
   const gate = startGate('close');
@@ -122,13 +124,22 @@ function unconfined(
     note,
     sharesUser: shares,
     identity,
-    launch: ({ argv, variables }) => ({
-      argv: [...gate, ...limits, ...argv],
-      env: variables,
-      gated: gate.length > 0,
-      reportsChild: false,
-    }),
+    launch: ({ argv, variables }) => {
+      refuseAdded(workspace);
+      return { argv: [...gate, ...limits, ...argv], env: variables, gated: gate.length > 0, reportsChild: false };
+    },
   };
+}
+
+/** An engine may have been opened in the workspace since the sandbox was. */
+function refuseAdded({ path, places }: Workspace): void {
+  const [hidden] = places.hiddenIn([path]);
+  if (hidden === undefined) return;
+  throw new ToolFault(
+    'forbidden',
+    `without a sandbox no command runs in a workspace that contains ${hidden.path}, where refold keeps its own data; a ` +
+      'person must choose another workspace or data directory, or install bubblewrap',
+  );
 }
 
 interface Confinement {

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GIT_NOTES_MAX, GIT_SCAN_ENTRIES_MAX, PATH_DEPTH_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { filePath, nameOfBytes } from '../workspace/byte-name.ts';
-import { type Directory, entryPath, grantOwner, lookUp, openChild } from '../workspace/directory.ts';
+import { type Directory, entryPath, grantOwner, lookUp, openChild, withDirectory } from '../workspace/directory.ts';
 import { REPOSITORY_NAMES, isRepositoryName, pathOf } from '../workspace/path-name.ts';
 
 export interface GitEntry {
@@ -28,7 +28,11 @@ export interface GitEntries {
   readonly unsearched: ReadonlySet<string>;
 }
 
+/** True for what the user has: a search does not look into it, for it is shown read-only as a whole. */
+type IsOwn = (entry: GitEntry) => boolean;
+
 interface Scan {
+  readonly isOwn: IsOwn;
   readonly found: Map<string, GitEntry>;
   entries: number;
   directories: number;
@@ -45,9 +49,19 @@ interface Entry {
 export const hasGitContent = (has: (name: string) => boolean): boolean =>
   has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
 
-export async function findGitEntries(root: Directory): Promise<GitEntries> {
-  const scan: Scan = { found: new Map(), entries: 0, directories: 0, isPartial: false, unsearched: new Set() };
+/**
+ * In the order of a walk: what holds others comes before them. An entry that is not `isOwn` is searched too, because another
+ * repository may be in it, which would come into git's sight when that entry gets another name. By default, all are.
+ * `userFiles` (see `userFilesIn`) are found like entries.
+ */
+export async function findGitEntries(
+  root: Directory,
+  isOwn: IsOwn = () => true,
+  userFiles: readonly (readonly string[])[] = [],
+): Promise<GitEntries> {
+  const scan: Scan = { isOwn, found: new Map(), entries: 0, directories: 0, isPartial: false, unsearched: new Set() };
   await visit(root, scan);
+  for (const names of userFiles) addUserFile(root, names, scan);
   const { found, isPartial, unsearched } = scan;
   return { found, isPartial, unsearched };
 }
@@ -66,7 +80,12 @@ async function visit(directory: Directory, scan: Scan): Promise<void> {
     return;
   }
   for (const { name, isDirectory } of entries)
-    if (isDirectory && !isRepositoryName(name)) await visitChild(directory, name, scan);
+    if (isDirectory && !isOwnRepository(directory, name, scan)) await visitChild(directory, name, scan);
+}
+
+function isOwnRepository({ names }: Directory, name: string, { found, isOwn }: Scan): boolean {
+  const entry = isRepositoryName(name) ? found.get([...names, name].join('/')) : undefined;
+  return entry !== undefined && isOwn(entry);
 }
 
 async function visitChild(parent: Directory, name: string, scan: Scan): Promise<void> {
@@ -102,7 +121,16 @@ function readEntries(directory: Directory, scan: Scan): readonly Entry[] {
   } catch (error) {
     leaveOut(scan, directory.names, error);
     // git would open this one in a directory that may be entered but not listed.
-    return [...REPOSITORY_NAMES].map((name) => ({ name, isDirectory: false }));
+    return [...REPOSITORY_NAMES].map((name) => ({ name, isDirectory: true }));
+  }
+}
+
+/** A file that must not be made or replaced, as a git directory must not. */
+function addUserFile(root: Directory, names: readonly string[], scan: Scan): void {
+  try {
+    withDirectory(root, names.slice(0, -1), (directory) => addEntry(scan, directory, names.at(-1) as string, 'entry'));
+  } catch (error) {
+    if (!(error instanceof ToolFault)) leaveOut(scan, names, error);
   }
 }
 
@@ -111,6 +139,8 @@ function addEntry(scan: Scan, directory: Directory, name: string, kind: GitEntry
     const stats = lookUp(directory, name);
     if (stats === null) return;
     const names = name === '.' ? directory.names : [...directory.names, name];
+    // An entry that is searched has the content of one, too; it is moved by its name.
+    if (scan.found.has(names.join('/'))) return;
     const target = stats.isSymbolicLink() ? readlinkSync(entryPath(directory, name), 'latin1') : '';
     scan.found.set(names.join('/'), { names, kind, id: `${stats.dev}:${stats.ino} ${target}` });
   } catch (error) {

@@ -2,12 +2,13 @@
 // directories that exist when a command starts are shown to it read-only. A directory that appears while commands run
 // cannot be prevented: it is put out of git's sight when the last of them has ended. Commands that overlap share one search
 // before the first and one after the last, so that none of them takes a directory of another for one of the user's.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
 import { ToolFault } from '../outcome.ts';
 import { pathOf } from '../workspace/path-name.ts';
+import { userFilesIn } from '../workspace/user-files.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type GitEntries, type GitEntry, findGitEntries } from './git-entries.ts';
 import { type Quarantined, quarantine } from './quarantine.ts';
@@ -44,21 +45,26 @@ export const unguarded: GitGuard = {
 export function openGitGuard(workspace: Workspace, records: string): GitGuard {
   const record = join(records, `git-${processTagOf(process.pid)}.json`);
   const inFlight = new Set<Promise<unknown>>();
+  /** Ids of what could not be moved: it is never taken for the user's own, and each search tries again. */
+  const unmoved = new Set<string>();
   let running = 0;
   let before: Promise<GitEntries> | null = null;
   let after: Promise<GitFindings> | null = null;
 
   async function searchBefore(): Promise<GitEntries> {
-    const entries = await findGitEntries(workspace.root);
-    if (entries.found.size > GIT_ENTRIES_MAX) throw tooManyFault(entries);
-    writeFileSync(record, JSON.stringify({ workspace: workspace.path, known: [...entries.found] }), { mode: 0o600 });
-    return entries;
+    const entries = await findGitEntries(workspace.root, ({ id }) => !unmoved.has(id), userFilesIn(workspace.path));
+    const found = new Map([...entries.found].filter(([, { id }]) => !unmoved.has(id)));
+    if (found.size > GIT_ENTRIES_MAX) throw tooManyFault(found.size);
+    writeRecord(record, JSON.stringify({ workspace: workspace.path, known: [...found] }));
+    return { ...entries, found };
   }
 
   async function searchAfter(known: GitEntries | null): Promise<GitFindings> {
     if (known === null) return NOTHING;
-    const { quarantined, isPartial, unsearched } = await quarantineNew(workspace, known.found);
-    rmSync(record, { force: true });
+    const { quarantined, left, isPartial, unsearched } = await quarantineNew(workspace, known.found);
+    for (const { id } of left) unmoved.add(id);
+    // The next host tries again when this one is killed.
+    if (left.length === 0) rmSync(record, { force: true });
     const paths = [...known.found.values()].filter((entry) => !canBeArgument(entry));
     return {
       quarantined,
@@ -109,6 +115,22 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
   };
 }
 
+/** It is on disk when a command starts: what the command leaves may be there, too, after a power cut. */
+function writeRecord(path: string, text: string): void {
+  for (const [target, flags] of [
+    [path, 'w'],
+    [dirname(path), 'r'],
+  ] as const) {
+    const fd = openSync(target, flags, 0o600);
+    try {
+      if (flags === 'w') writeFileSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+}
+
 /** Does what a killed host could not: puts out of git's sight what appeared while its last commands ran. */
 export async function recoverGit(workspace: Workspace, records: string): Promise<readonly Quarantined[]> {
   const quarantined: Quarantined[] = [];
@@ -118,8 +140,9 @@ export async function recoverGit(workspace: Workspace, records: string): Promise
     const path = join(records, name);
     const known = readRecord(path, workspace.path);
     if (known === null) continue;
-    quarantined.push(...(await quarantineNew(workspace, known)).quarantined);
-    rmSync(path, { force: true });
+    const after = await quarantineNew(workspace, known);
+    quarantined.push(...after.quarantined);
+    if (after.left.length === 0) rmSync(path, { force: true });
   }
   return quarantined;
 }
@@ -137,19 +160,25 @@ function readRecord(path: string, workspace: string): ReadonlyMap<string, GitEnt
 /** Node passes arguments as UTF-8. */
 const canBeArgument = ({ names }: GitEntry): boolean => names.every((name) => name.isWellFormed());
 
+/** `left`: what could not be moved. */
 async function quarantineNew(
   workspace: Workspace,
   known: ReadonlyMap<string, GitEntry>,
-): Promise<Pick<GitFindings, 'quarantined'> & GitEntries> {
-  const { found, isPartial, unsearched } = await findGitEntries(workspace.root);
-  const appeared = [...found].filter(([path, { id }]) => known.get(path)?.id !== id);
-  return { found, quarantined: appeared.map(([, entry]) => quarantine(workspace.root, entry)), isPartial, unsearched };
+): Promise<
+  Pick<GitFindings, 'quarantined' | 'isPartial'> & Pick<GitEntries, 'unsearched'> & { left: readonly GitEntry[] }
+> {
+  const isOwn = ({ names, id }: GitEntry): boolean => known.get(names.join('/'))?.id === id;
+  const { found, isPartial, unsearched } = await findGitEntries(workspace.root, isOwn, userFilesIn(workspace.path));
+  const appeared = [...found.values()].filter((entry) => !isOwn(entry));
+  const quarantined = quarantine(workspace.root, appeared);
+  const left = appeared.filter((_, index) => quarantined[index]?.movedTo === null);
+  return { quarantined, left, isPartial, unsearched };
 }
 
-const tooManyFault = ({ found }: GitEntries): ToolFault =>
+const tooManyFault = (count: number): ToolFault =>
   new ToolFault(
     'too_many_git_directories',
-    `the workspace has ${found.size} git directories, of which at most ${GIT_ENTRIES_MAX} can be made read-only for a ` +
+    `the workspace has ${count} git directories, of which at most ${GIT_ENTRIES_MAX} can be made read-only for a ` +
       'command; a person must choose a smaller workspace',
   );
 
@@ -176,7 +205,8 @@ export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFi
 }
 
 const WHY_MOVED =
-  '[A command must not leave a new repository (.git, .hg, .jj), because git runs commands that its configuration names. ' +
+  '[A command must not leave a new repository (.git, .hg, .jj), and in a home directory no configuration of git, ssh or a shell, because ' +
+  'programs of the user run commands that these name. ' +
   'A person who trusts it can move it back.]';
 const PARTIAL =
   '[The workspace is too large to be searched for new git directories, or has the directories above: not all of it was ' +

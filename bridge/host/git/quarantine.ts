@@ -14,14 +14,29 @@ export interface Quarantined {
   readonly movedTo: string | null;
 }
 
-export function quarantine(root: Directory, { names, kind }: GitEntry): Quarantined {
-  const path = pathOf(names).shown;
-  try {
-    const moved = kind === 'entry' ? moveEntry(root, names) : moveHead(root, names);
-    return { path, movedTo: pathOf(moved).shown };
-  } catch {
-    return { path, movedTo: null };
+/** In the order of `findGitEntries`: one that holds others has been moved when their turn comes. */
+export function quarantine(root: Directory, entries: readonly GitEntry[]): readonly Quarantined[] {
+  const moved = new Map<string, readonly string[]>();
+  return entries.map(({ names, kind }) => {
+    const path = pathOf(names).shown;
+    try {
+      const at = placeNow(names, moved);
+      const to = kind === 'entry' ? moveEntry(root, at) : moveHead(root, at);
+      if (kind === 'entry') moved.set(names.join('/'), to);
+      return { path, movedTo: pathOf(to).shown };
+    } catch {
+      return { path, movedTo: null };
+    }
+  });
+}
+
+/** Where an entry is, after the innermost of those above it was moved. */
+function placeNow(names: readonly string[], moved: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  for (let count = names.length - 1; count > 0; count -= 1) {
+    const above = moved.get(names.slice(0, count).join('/'));
+    if (above !== undefined) return [...above, ...names.slice(count)];
   }
+  return names;
 }
 
 function moveEntry(root: Directory, names: readonly string[]): readonly string[] {

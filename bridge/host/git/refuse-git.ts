@@ -6,6 +6,7 @@ import { isWithin } from '../workspace/mounts.ts';
 import { ownCodeIn } from '../workspace/own-code.ts';
 import { type WorkspacePath, pathOf, refuseProtected } from '../workspace/path-name.ts';
 import { protectedFault } from '../workspace/protected-places.ts';
+import { userFilesIn } from '../workspace/user-files.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { hasGitContent } from './git-entries.ts';
 
@@ -16,6 +17,7 @@ export function refuseWrites(workspace: Workspace, paths: readonly WorkspacePath
   for (const { names, shown } of paths)
     if (workspace.places.covers([workspace.path, ...names].join('/'))) throw protectedFault(shown);
   refuseCode(workspace, paths);
+  refuseUserFiles(workspace, paths);
   const written = new Set(paths.flatMap(({ names }) => names.map((_, index) => names.slice(0, index + 1).join('/'))));
   const checked = new Set<string>();
   for (const path of paths) {
@@ -38,6 +40,19 @@ function refuseCode({ path: root }: Workspace, paths: readonly WorkspacePath[]):
     if (code.some((place) => isWithin(path, place))) throw codeFault(shown);
   }
 }
+
+function refuseUserFiles({ path: root }: Workspace, paths: readonly WorkspacePath[]): void {
+  const files = userFilesIn(root).map((names) => names.join('/').toLowerCase());
+  for (const { names, shown } of paths)
+    if (files.some((file) => isWithin(names.join('/').toLowerCase(), file))) throw userFileFault(shown);
+}
+
+const userFileFault = (shown: string): ToolFault =>
+  new ToolFault(
+    'forbidden',
+    `${shown} configures programs of the user, which run commands that it names: tools may read it but must not write it; ` +
+      'choose another path',
+  );
 
 const codeFault = (shown: string): ToolFault =>
   new ToolFault(

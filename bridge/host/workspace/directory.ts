@@ -16,6 +16,7 @@ import {
   openSync,
   type Stats,
 } from 'node:fs';
+import { isDataDirectory } from '../../../src/files/own-places.ts';
 import { ToolFault, errorName } from '../outcome.ts';
 import { filePath } from './byte-name.ts';
 import { pathOf } from './path-name.ts';
@@ -95,10 +96,11 @@ export function openChild(parent: Directory, name: string): Directory {
   }
   try {
     const opened = fstatSync(fd);
-    if (parent.places.has(opened)) throw protectedFault(pathOf(names).shown);
-    if (parent.walk === 'fd') return { ...parent, fd, location: `/proc/self/fd/${fd}`, names };
-    if (before === undefined || !isSame(opened, before)) throw changedFault(pathOf(names).shown);
-    return { ...parent, fd, location: `${parent.location}/${name}`, names };
+    const location = parent.walk === 'fd' ? `/proc/self/fd/${fd}` : `${parent.location}/${name}`;
+    if (parent.places.has(opened) || isDataDirectory(location)) throw protectedFault(pathOf(names).shown);
+    if (parent.walk === 'lstat' && (before === undefined || !isSame(opened, before)))
+      throw changedFault(pathOf(names).shown);
+    return { ...parent, fd, location, names };
   } catch (error) {
     closeSync(fd);
     throw error;

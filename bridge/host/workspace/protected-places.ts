@@ -6,6 +6,7 @@
 // directory that is made later: what lies at a protected path of the workspace is looked up again with each check.
 import { type Stats, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { dataDirectoriesNear, isDataDirectory, ownPlaces } from '../../../src/files/own-places.ts';
 import { ToolFault } from '../outcome.ts';
 import { isWithin, pathsShowing, readMounts } from './mounts.ts';
 
@@ -33,8 +34,43 @@ interface Place extends HiddenPath {
 
 const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
-/** Throws when the workspace is one of `paths` or lies in one. */
-export function protectPlaces(workspace: string, paths: readonly string[]): ProtectedPlaces {
+/**
+ * Protects `paths`, the data directories that can be told by their content, and what `added` returns from time to time. Throws
+ * when the workspace is one of them or lies in one; so does every method, for one that was added.
+ */
+export function protectPlaces(
+  workspace: string,
+  paths: readonly string[],
+  added: () => readonly string[] = ownPlaces,
+): ProtectedPlaces {
+  refuseInData(workspace);
+  const layers = [placesOf(workspace, [...paths, ...dataDirectoriesNear(workspace)])];
+  let count = 0;
+  function all(): readonly ProtectedPlaces[] {
+    const now = added();
+    if (now.length > count) {
+      layers.push(placesOf(workspace, now.slice(count)));
+      count = now.length;
+    }
+    return layers;
+  }
+  all();
+  return {
+    has: (stats) => all().some((layer) => layer.has(stats)),
+    covers: (path) => all().some((layer) => layer.covers(path)),
+    hiddenIn: (directories) => outermost(all().flatMap((layer) => layer.hiddenIn(directories))),
+    ownedBy: (uid) => all().some((layer) => layer.ownedBy(uid)),
+  };
+}
+
+/** Each path once, without those in another one. */
+function outermost(hidden: readonly HiddenPath[]): readonly HiddenPath[] {
+  const byPath = new Map(hidden.map((place) => [place.path, place]));
+  const paths = [...byPath.keys()];
+  return [...byPath.values()].filter(({ path }) => !paths.some((other) => other !== path && isWithin(path, other)));
+}
+
+function placesOf(workspace: string, paths: readonly string[]): ProtectedPlaces {
   const places = paths.flatMap(findPlace);
   const ids = new Set(places.map(({ id }) => id));
   refuseInside(workspace, places, ids);
@@ -51,7 +87,7 @@ export function protectPlaces(workspace: string, paths: readonly string[]): Prot
       return showing.flatMap(existing);
     });
     hidden.push(...missing.flatMap(existing));
-    return hidden.filter(({ path }) => !hidden.some((other) => other.path !== path && isWithin(path, other.path)));
+    return outermost(hidden);
   }
 
   // A part of a place that is mounted in the workspace has an identity of its own.
@@ -119,6 +155,13 @@ function refuseInside(workspace: string, places: readonly Place[], ids: Readonly
   for (let directory = workspace; ; directory = dirname(directory)) {
     if (ids.has(idOf(statSync(directory)))) throw insideFault(workspace, directory);
     if (directory === dirname(directory)) return;
+  }
+}
+
+/** Also that of an engine in another process. */
+function refuseInData(workspace: string): void {
+  for (let directory = workspace; directory !== dirname(directory); directory = dirname(directory)) {
+    if (isDataDirectory(directory)) throw insideFault(workspace, directory);
   }
 }
 

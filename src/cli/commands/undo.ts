@@ -8,7 +8,7 @@ import type { BatchId, CallId, Position, SessionId } from '../../../schemas/ids.
 import type { FileChange } from '../../../schemas/undo.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { tokenFile } from '../../client/token-file.ts';
-import { ownDirectories } from '../data-dir.ts';
+import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { visible } from '../preview/visible.ts';
@@ -37,6 +37,8 @@ export async function undoCommand(command: UndoCommand, output: Output): Promise
       url,
       tokenFile: tokenFile(dataDir, 'bridge'),
       workspace,
+      // Where a killed bridge has noted the patches that it left half written.
+      stateDir: bridgeStateDir(dataDir),
       protect: ownDirectories(dataDir),
       args: ['--undo-only', '--session', session, ...namedBy(command)],
     });

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -13,7 +14,7 @@ import {
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openHost } from '../../../bridge/host/open-host.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { commandIdentity } from '../../../bridge/host/exec/command-identity.ts';
@@ -299,7 +300,9 @@ describe.each(levels)('host.exec with sandbox %s', (sandbox) => {
     const refused = await Promise.all(running.slice(64));
     expect(refused.map(({ code }) => code)).toEqual(['too_many_commands', 'too_many_commands']);
     expect(await host.call('host.session.signal', { signal: 'kill' })).toMatchObject({ data: { ended: 64 } });
-    expect((await Promise.all(running)).filter(({ code }) => code === 'signaled')).toHaveLength(64);
+    expect((await Promise.all(running)).filter(({ code }) => code === 'signaled' || code === 'cancelled')).toHaveLength(
+      64,
+    );
   });
 
   test('leaves no file descriptor open', async () => {
@@ -423,17 +426,24 @@ describe('opening a host', () => {
     workspace.remove();
   });
 
-  test('close removes the default temporary directory unless it holds an unfinished patch', async () => {
+  test('close removes the default directories; what has an unfinished patch stays, and is not a temporary one', async () => {
     const workspace = makeWorkspace();
     const key = createHash('sha256').update(workspace.path).digest('hex').slice(0, 16);
-    const manifests = join(tmpdir(), `refold-host-${process.getuid?.()}-${key}`, 'patches');
+    const state = mkdtempSync(join(tmpdir(), 'refold-state-'));
+    vi.stubEnv('XDG_STATE_HOME', state);
+    const manifests = join(state, 'refold', 'hosts', key, 'patches');
+    const spills = join(tmpdir(), `refold-host-${process.getuid?.()}-${key}`);
     const host = await openHost({ workspace: workspace.path, now: () => 0, sandbox: 'none' });
     writeFileSync(join(manifests, 'waiting'), '');
+    expect(readdirSync(spills)).toEqual([expect.stringMatching(/^spill-/)]);
     await host.close();
+    expect(existsSync(spills)).toBe(false);
     expect(readdirSync(manifests)).toEqual(['waiting']);
     rmSync(join(manifests, 'waiting'));
     await (await openHost({ workspace: workspace.path, now: () => 0, sandbox: 'none' })).close();
     expect(existsSync(join(manifests, '..'))).toBe(false);
+    vi.unstubAllEnvs();
+    rmSync(state, { recursive: true });
     workspace.remove();
   });
 

@@ -2,27 +2,30 @@
 // where git would find it.
 import { Buffer } from 'node:buffer';
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
+import fs, {
   chmodSync,
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { gitNotes, openGitGuard } from '../../../bridge/host/git/git-guard.ts';
 import { type GitEntry, findGitEntries } from '../../../bridge/host/git/git-entries.ts';
 import { quarantine } from '../../../bridge/host/git/quarantine.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { openHost } from '../../../bridge/host/open-host.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import { until } from '../../support/host/condition.ts';
-import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+import { type TestHost, callContext, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
 const probe = await makeHost();
 const hasBwrap = probe.sandbox === 'bwrap';
@@ -141,6 +144,29 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     }),
   );
 
+  test.runIf(hasGit)('takes every repository in it out of sight, too, at any depth and by any name', () =>
+    withHost({}, async (host) => {
+      const ran = host.workspace.at('ran');
+      const made = ['.git', '.git/.git', '.git/.git/.git', '.git/modules/x', 'pkg/.git', 'pkg/.git/.git/sub/.git'];
+      const hidden = ['.hg/.git', '.jj/repo/.git', 'p/.git/a/b/bare'];
+      const plant = (path: string): string =>
+        `mkdir -p ${path} && git init -q --bare ${path} && git -C ${path} config core.bare false && ` +
+        `git -C ${path} config core.fsmonitor 'touch ${ran}; false'`;
+      const { text, data } = await sh(host, ['chmod 777 .', ...[...made, ...hidden].map(plant)].join(' && '));
+      expect(data).toMatchObject({ exit_code: 0, git_quarantined: 13 });
+      expect(text).toMatch(
+        /\[\.git\/\.git was moved to \.git\.quarantined-[0-9a-f]{8}\/\.git\.quarantined-[0-9a-f]{8}\]/,
+      );
+      const directories = ['.', ...host.workspace.list().filter((name) => name.endsWith('/'))];
+      const env = { PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: '/tmp' };
+      const ask = (name: string) =>
+        spawnSync('git', ['-c', 'safe.directory=*', 'rev-parse'], { cwd: host.workspace.at(name), env }).status;
+      const places = directories.filter((name) => !/\/(?:objects|refs|hooks|info|branches)\//.test(name));
+      expect(places.filter((name) => ask(name) === 0)).toEqual([]);
+      expect(existsSync(ran)).toBe(false);
+    }),
+  );
+
   test('stays while another command runs, and is moved when that one has ended', () =>
     withHost({}, async (host) => {
       const long = sh(host, 'touch began; while [ ! -e go ]; do sleep 0.02; done', 's-2');
@@ -172,8 +198,50 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     }));
 });
 
+describe.runIf(hasBwrap)('what a killed host must undo', () => {
+  test('is undone by the next one also when all temporary files are gone', async () => {
+    const files = makeWorkspace({});
+    const open = (temp: string) =>
+      openHost({
+        workspace: files.path,
+        stateDir: `${files.tempDir}-state`,
+        tempDir: files.tempDir + temp,
+        now: () => 0,
+      });
+    const host = await open('-1');
+    const context = { ...callContext(), sessionId: 's' };
+    const running = host.run('host.exec', { argv: ['sh', '-c', 'mkdir .git; touch began; sleep 100'] }, context);
+    await until('the command began', () => existsSync(files.at('began')));
+    const [directory] = readdirSync(`${files.tempDir}-state/hosts`);
+    const state = `${files.tempDir}-state/hosts/${directory}`;
+    const record = readdirSync(state).find((name) => name.startsWith('git-'));
+    const known = readFileSync(`${state}/${record}`);
+    await host.close();
+    await running;
+    // As it is after a kill: the record of a process that has ended, and what its command made.
+    mkdirSync(state, { mode: 0o700 });
+    writeFileSync(`${state}/git-1.1.0.0.json`, known);
+    mkdirSync(files.at('late/.git'), { recursive: true });
+    rmSync(`${files.tempDir}-1`, { recursive: true });
+    const next = await open('-2');
+    expect(next.gitQuarantined.map(({ path }) => path)).toContain('late/.git');
+    await next.close();
+    files.remove();
+  });
+
+  test('is not taken from a directory that another user may write', async () => {
+    const files = makeWorkspace({});
+    const options = { workspace: files.path, stateDir: `${files.tempDir}-state`, now: () => 0 };
+    const host = await openHost(options);
+    const [directory] = readdirSync(`${options.stateDir}/hosts`);
+    chmodSync(`${options.stateDir}/hosts/${directory}`, 0o777);
+    await expect(openHost(options)).rejects.toThrow('must be a directory of this user alone');
+    await host.close();
+    files.remove();
+  });
+});
+
 const makeNext = async (host: TestHost) => {
-  const { openHost } = await import('../../../bridge/host/open-host.ts');
   return await openHost({ workspace: host.workspace.path, tempDir: host.workspace.tempDir, now: () => 0 });
 };
 
@@ -284,6 +352,31 @@ test('commands that overlap share one search, and a failed one fails each of the
   files.remove();
 });
 
+test('what could not be moved is not taken for the own of the user by the next search', async () => {
+  const files = makeWorkspace({});
+  mkdirSync(files.tempDir);
+  const workspace = openWorkspace(files.path);
+  const guard = openGitGuard(workspace, files.tempDir);
+  const plant = (): Promise<void> => {
+    mkdirSync(files.at('.git'));
+    return Promise.resolve();
+  };
+  // As on a full disk: the rename of this process fails once.
+  const rename = vi.spyOn(fs, 'renameSync').mockImplementationOnce(() => {
+    throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+  });
+  syncBuiltinESMExports();
+  const [, first] = await guard.around(plant);
+  rename.mockRestore();
+  syncBuiltinESMExports();
+  expect(first.quarantined).toEqual([{ path: '.git', movedTo: null }]);
+  const [readOnly, second] = await guard.around((shown) => Promise.resolve(shown));
+  expect(readOnly).toEqual([]);
+  expect(second.quarantined).toMatchObject([{ path: '.git', movedTo: expect.stringContaining('.git.quarantined-') }]);
+  workspace.close();
+  files.remove();
+});
+
 test('a workspace with more git directories than a sandbox can show read-only runs no command', async () => {
   const files = makeWorkspace({});
   for (let count = 0; count <= GIT_ENTRIES_MAX; count += 1) mkdirSync(files.at(`${count}/.git`), { recursive: true });
@@ -336,7 +429,7 @@ test.each(['fd', 'lstat'] as const)(
     const [entry] = [...(await findGitEntries(workspace.root)).found.values()];
     const recorded = JSON.parse(JSON.stringify(entry)) as GitEntry;
     expect(recorded).toEqual(entry);
-    expect(quarantine(workspace.root, recorded).movedTo).toMatch(
+    expect(quarantine(workspace.root, [recorded])[0]?.movedTo).toMatch(
       /^"é\/name-\\xc3\\xa9\\x80\\xff\/\.git\.quarantined-[0-9a-f]{8}"$/,
     );
     expect(existsSync(bytes)).toBe(false);

@@ -1,6 +1,6 @@
 // File descriptors that the parent of this process left open: every process started from here would inherit them. Neither
-// Node nor a shell (Debian's knows single-digit descriptors only) can close them when a command starts, so this process
-// closes them before it starts any.
+// Node nor a shell (Debian's knows single-digit descriptors only) can close them when a command starts. A process of refold
+// closes them before it starts any; in another program, which may use them, each command gets /dev/null in their place.
 import { closeSync, readFileSync, readdirSync } from 'node:fs';
 
 /** O_CLOEXEC, in octal as in /proc/self/fdinfo: started processes do not inherit the descriptor. */
