@@ -34,7 +34,14 @@ export function replyOf(answer: ModelAnswer): TurnReply {
   });
   const { finishReason, usage, providerMetadata, warnings, response } = answer;
   const { id, timestamp, modelId } = response ?? {};
-  const item = { refold: 'answer', finishReason, usage, providerMetadata, warnings, response: { id, timestamp, modelId } };
+  const item = {
+    refold: 'answer',
+    finishReason,
+    usage,
+    providerMetadata,
+    warnings,
+    response: { id, timestamp, modelId },
+  };
   return {
     content: texts.join(''),
     calls,

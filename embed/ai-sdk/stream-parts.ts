@@ -67,13 +67,7 @@ export function newArrivingAnswer(onDelta: (delta: ReplyDelta) => void): Arrivin
 }
 
 /** Parts that are shown while they arrive, and are no content. */
-const PASSING: ReadonlySet<string> = new Set([
-  'tool-input-start',
-  'tool-input-delta',
-  'tool-input-end',
-  'raw',
-  'ping',
-]);
+const PASSING: ReadonlySet<string> = new Set(['tool-input-start', 'tool-input-delta', 'tool-input-end', 'raw', 'ping']);
 
 /** Parts after which nothing may be shown before the turn is on record: the loop acts on them. */
 export const isActedOn = ({ type, providerExecuted }: StreamPart): boolean =>

@@ -55,7 +55,9 @@ export class RunEnded extends Error {
 
   constructor(session: string, { run_id, outcome, code, message }: EndOfRun) {
     const why = message === null ? '' : `: ${message}`;
-    super(`${run_id} of session ${session} is over (${code ?? outcome})${why}. Give another \`run\` to begin a new one`);
+    super(
+      `${run_id} of session ${session} is over (${code ?? outcome})${why}. Give another \`run\` to begin a new one`,
+    );
     this.session = session;
     this.run = run_id;
     this.outcome = outcome;

@@ -119,7 +119,14 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     const tool_package = packageOf(registryFor(request.tools, state));
     await makeSession(client, { tool_package, consent, config: options.config ?? {} }, session);
     await readLog();
-    bridge = startBridge({ ...options, engine, session, provider: rendezvous.provider, executor: calls.executor, onFailure: log.fail });
+    bridge = startBridge({
+      ...options,
+      engine,
+      session,
+      provider: rendezvous.provider,
+      executor: calls.executor,
+      onFailure: log.fail,
+    });
     await bridge;
   }
 
@@ -142,7 +149,9 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
       ...(name === undefined ? {} : { key: name }),
     }).catch((error: unknown) => {
       const taken = error instanceof RejectedError && error.rejection.code === 'run_already_active';
-      throw taken ? new SessionInUse(session, 'it has another run, which is not over. Name that one, or end it', error) : error;
+      throw taken
+        ? new SessionInUse(session, 'it has another run, which is not over. Name that one, or end it', error)
+        : error;
     });
     return await log.until(() => log.run() ?? undefined, request.signal);
   }
@@ -244,10 +253,15 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     const question = await log.until(() => (isOpen(call) ? true : isClosed(call) ? false : undefined));
     if (!question || (await asks())) return;
     const [asked] = (await openQuestions(client, session)).filter((one) => one.call === call);
-    if (asked?.reasons.every((reason) => reason === 'tool_asks') === true) await asked.answer({ allow: true, by: 'needsApproval' });
+    if (asked?.reasons.every((reason) => reason === 'tool_asks') === true)
+      await asked.answer({ allow: true, by: 'needsApproval' });
   }
 
-  const statusOf = (call: string) => log.run()?.calls().findLast((made) => made.call.call_id === call)?.status;
+  const statusOf = (call: string) =>
+    log
+      .run()
+      ?.calls()
+      .findLast((made) => made.call.call_id === call)?.status;
   const isOpen = (call: string): boolean => statusOf(call) === 'waiting';
   const isClosed = (call: string): boolean => statusOf(call) !== 'waiting' && statusOf(call) !== undefined;
 

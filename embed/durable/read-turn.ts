@@ -1,10 +1,5 @@
 // Reads a recorded turn, with its texts and the parts that only its framework understands.
-import {
-  type EventOfKind,
-  type LayoutPart,
-  type ToolCallObserved,
-  canonicalText,
-} from '../../schemas/index.ts';
+import { type EventOfKind, type LayoutPart, type ToolCallObserved, canonicalText } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import { wholeText } from '../runs/contents.ts';
 import { type PromptDigests, readParts } from './prompt-record.ts';

@@ -1,12 +1,6 @@
 // One run of a session as the record has it, kept up to date while the stream grows: its turns, the results of its calls,
 // and how it ended.
-import type {
-  EventId,
-  EventOfKind,
-  RunEnd,
-  SessionId,
-  SessionState,
-} from '../../schemas/index.ts';
+import type { EventId, EventOfKind, RunEnd, SessionId, SessionState } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import { type CallResult, type FoldedEvent, type RunResults, newRunResults } from '../../src/core/index.ts';
 import { wholeText } from '../runs/contents.ts';

@@ -21,7 +21,11 @@ const order = { type: 'object', properties: { order: { type: 'string' } }, requi
 
 function newShop() {
   const refunds: string[] = [];
-  const find = { description: 'Find an order.', inputSchema: order, execute: (input: { order: string }) => ({ ...input, cents: 7 }) };
+  const find = {
+    description: 'Find an order.',
+    inputSchema: order,
+    execute: (input: { order: string }) => ({ ...input, cents: 7 }),
+  };
   const refund = {
     description: 'Refund an order.',
     inputSchema: order,
@@ -48,7 +52,14 @@ async function open({ script = refunding, ...options }: Options = {}) {
     asked.push(turn);
     return script(turn, call);
   });
-  const agent = await durable({ session: 'order-42', consent: 'allow_all', ...options, dataDir, model, tools: shop.tools });
+  const agent = await durable({
+    session: 'order-42',
+    consent: 'allow_all',
+    ...options,
+    dataDir,
+    model,
+    tools: shop.tools,
+  });
   ended.push(() => agent.close());
   return { agent, asked, dataDir, ...shop };
 }

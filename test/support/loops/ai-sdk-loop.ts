@@ -136,7 +136,9 @@ export async function generate(options: LoopOptions): Promise<LoopAnswer> {
       tools: Object.entries(tools).map(([name, tool]) => ({ type: 'function', name, ...(tool as object) })),
       ...(abortSignal === undefined ? {} : { abortSignal }),
     };
-    const content = await retried(retriesMax, () => (streams ? streamed(model, call, onPart) : generated(model, call, onPart)));
+    const content = await retried(retriesMax, () =>
+      streams ? streamed(model, call, onPart) : generated(model, call, onPart),
+    );
     const results = await Promise.all(running);
     steps.push({ content, results });
     messages.push({ role: 'assistant', content: content.map(asPromptPart) });
@@ -185,7 +187,11 @@ async function streamed(model: AiSdkModel, call: object, onPart: (part: ContentP
 }
 
 /** Null for a tool without a function: the application brings the result. */
-function resultOf(tools: AiSdkTools, call: ContentPart, abortSignal: AbortSignal | undefined): Promise<ContentPart> | null {
+function resultOf(
+  tools: AiSdkTools,
+  call: ContentPart,
+  abortSignal: AbortSignal | undefined,
+): Promise<ContentPart> | null {
   const { toolCallId, toolName, input } = call;
   const result = { type: 'tool-result', toolCallId, toolName };
   const tool = tools[String(toolName)];
@@ -206,5 +212,9 @@ function resultOf(tools: AiSdkTools, call: ContentPart, abortSignal: AbortSignal
 
 function asPromptPart({ providerMetadata, ...part }: ContentPart): ContentPart {
   const input = part.type === 'tool-call' ? { input: JSON.parse(String(part['input'])) as unknown } : {};
-  return { ...part, ...input, ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }) } as ContentPart;
+  return {
+    ...part,
+    ...input,
+    ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
+  } as ContentPart;
 }
