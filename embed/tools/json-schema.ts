@@ -3,8 +3,8 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Json, type JsonObject, isPlainObject, parseJson } from '../../schemas/index.ts';
 import { type StandardSchema, isStandardSchema } from './standard-schema.ts';
 
-/** A JSON Schema as people write it or a library makes it. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+/** A JSON Schema as people write it or a library makes it; some libraries declare it as an interface, which has no index. */
+export type JsonSchema = Readonly<Record<string, unknown>> | { readonly type?: unknown; readonly properties?: unknown };
 
 /** The values that a JSON Schema accepts, as far as its literal type tells; any JSON value where it does not. */
 export type FromJsonSchema<Schema> = Schema extends { readonly const: infer Value }
