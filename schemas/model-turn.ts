@@ -14,7 +14,12 @@ export const MODEL_APIS = [
 export type ModelApi = (typeof MODEL_APIS)[number];
 
 /** What writes layouts: the APIs, and the model interfaces of frameworks whose loops run on refold. A layout goes back only there. */
-export const LAYOUT_APIS = [...MODEL_APIS, 'ai_sdk.language_model', 'openai_agents.model'] as const;
+export const LAYOUT_APIS = [
+  ...MODEL_APIS,
+  'ai_sdk.language_model',
+  'langchain.chat_model',
+  'openai_agents.model',
+] as const;
 export type LayoutApi = (typeof LAYOUT_APIS)[number];
 
 /**

@@ -14,7 +14,7 @@ import { askModel } from './asking.ts';
 import { CallNotSucceeded, RunEnded, SessionInUse } from './errors.ts';
 import { endLeftCalls, hasEnded, modelIdOf } from './left-calls.ts';
 import { type LoopFunction, newLoopCalls } from './loop-calls.ts';
-import { packageOf, registryFor } from './loop-tools.ts';
+import { type LoopTool, packageOf, registryFor } from './loop-tools.ts';
 import { newRendezvous } from './rendezvous.ts';
 import { findTurn } from './replay.ts';
 import { type LoggedRun, newRunLog } from './run-log.ts';
@@ -68,6 +68,13 @@ export interface Durable extends DurableRun {
    * person allow it. Resolves with the text of the result (`resultOfText` reads it). Throws a `CallNotSucceeded` otherwise.
    */
   readonly call: (request: CallRequest) => Promise<string>;
+  /** The open question about a call, by the id that the model gave it; null when it waits for no person. */
+  readonly question: (id: string) => Promise<Question | null>;
+  /**
+   * Takes up an unfinished run without asking for a turn, for a loop that keeps its own history and goes on with calls.
+   * Resolves with whether the record has a call of this id.
+   */
+  readonly takeUp: (id: string, tools: readonly LoopTool[]) => Promise<boolean>;
 }
 
 export interface CallRequest {
@@ -113,7 +120,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
   }
 
   /** Once for each process: the tools and the config are those of the program that runs now. */
-  async function begin(request: TurnRequest): Promise<void> {
+  async function begin(request: Pick<TurnRequest, 'tools'>): Promise<void> {
     if (bridge !== null) return;
     const state = log.state();
     const tool_package = packageOf(registryFor(request.tools, state));
@@ -220,12 +227,38 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
 
   const isFollowed = (run_id: string): boolean => log.run()?.run_id === run_id;
 
+  const madeCall = (id: string) =>
+    log
+      .run()
+      ?.calls()
+      .findLast((made) => modelIdOf(made) === id && made.turn <= at);
+
+  async function question(id: string): Promise<Question | null> {
+    const made = madeCall(id);
+    if (made?.status !== 'waiting') return null;
+    const open = await openQuestions(client, session);
+    return open.find(({ call }) => call === made.call.call_id) ?? null;
+  }
+
+  /** None before the session is made. */
+  async function openOnes(): Promise<readonly Question[]> {
+    const found = await client.session(session)();
+    const isUnknown = found._tag === 'Left' && found.left.code === 'unknown_session';
+    return isUnknown ? [] : await openQuestions(client, session);
+  }
+
+  async function takeUp(id: string, tools: readonly LoopTool[]): Promise<boolean> {
+    await readLog();
+    const run = log.run();
+    if (run === null) return false;
+    at = Math.max(at, run.turns.length);
+    if (madeCall(id) === undefined) return false;
+    await begin({ tools });
+    return true;
+  }
+
   async function call({ id, run, asks, signal }: CallRequest): Promise<string> {
-    const find = () =>
-      log
-        .run()
-        ?.calls()
-        .findLast((made) => modelIdOf(made) === id && made.turn <= at);
+    const find = () => madeCall(id);
     const made = find();
     if (made === undefined) throw new Error(`the model has made no call "${id}" in this run of session ${session}`);
     const { call_id } = made.call;
@@ -284,7 +317,13 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
       return mine;
     },
     call,
-    waiting: () => openQuestions(client, session),
+    question,
+    takeUp(id, tools) {
+      const mine = queue.then(() => takeUp(id, tools));
+      queue = mine.catch(() => undefined);
+      return mine;
+    },
+    waiting: openOnes,
     answer: (id, answer) => answerQuestion(client, { session, call: id }, answer),
     complete,
     cancel,

@@ -1,0 +1,148 @@
+// The answer of a model as the record keeps it, and back: its text and calls are read by the engine, everything else travels
+// with them in its place.
+import type { ReplyCall } from '../../bridge/index.ts';
+import type { Json, LayoutPart, Stop, Usage } from '../../schemas/index.ts';
+import type { RecordedTurn, TurnReply } from '../durable/turn.ts';
+import type { ContentPart, ModelAnswer, ModelUsage } from './model-types.ts';
+import { storedValue, valueOfStored } from './stored-value.ts';
+
+/** What is recorded of an answer beside its content. */
+interface AnswerItem extends Omit<ModelAnswer, 'content' | 'response'> {
+  readonly refold: 'answer';
+  readonly response?: { readonly id?: string; readonly timestamp?: string; readonly modelId?: string };
+}
+
+export function replyOf(answer: ModelAnswer): TurnReply {
+  const calls: ReplyCall[] = [];
+  const texts: string[] = [];
+  const parts = answer.content.map((part): LayoutPart => {
+    const { type, ...fields } = part;
+    if (type === 'text') {
+      const { text, ...rest } = fields;
+      texts.push(String(text).toWellFormed());
+      return { text: texts.at(-1)?.length ?? 0, ...further(rest) };
+    }
+    if (type !== 'tool-call' || fields['providerExecuted'] === true) return itemOf(part);
+    const { toolCallId, toolName, input, ...rest } = fields;
+    const written = typeof input === 'string' ? input : JSON.stringify(input ?? {});
+    calls.push({
+      id: String(toolCallId),
+      name: String(toolName),
+      arguments_text: written.trim() === '' ? '{}' : written,
+    });
+    return { call: calls.length - 1, ...further(rest) };
+  });
+  const { finishReason, usage, providerMetadata, warnings, response } = answer;
+  const { id, timestamp, modelId } = response ?? {};
+  const item = {
+    refold: 'answer',
+    finishReason,
+    usage,
+    providerMetadata,
+    warnings,
+    response: { id, timestamp, modelId },
+  };
+  return {
+    content: texts.join(''),
+    calls,
+    parts: [...parts, itemOf(item)],
+    usage: usageOf(usage),
+    stop: stopOf(finishReason.unified, finishReason.raw),
+  };
+}
+
+const itemOf = (value: object): LayoutPart => ({ item: JSON.stringify(storedValue(value)) });
+
+function further(fields: object): { readonly with?: string } {
+  const stored = storedValue(fields) as Record<string, Json>;
+  return Object.keys(stored).length === 0 ? {} : { with: JSON.stringify(stored) };
+}
+
+export function answerOf({ content, calls, parts, usage, stop }: RecordedTurn): ModelAnswer {
+  let at = 0;
+  let answer: AnswerItem | null = null;
+  const made: ContentPart[] = [];
+  for (const part of parts) {
+    if ('item' in part) {
+      const value = valueOfStored(JSON.parse(part.item) as Json) as ContentPart | AnswerItem;
+      if ('refold' in value) answer = value as AnswerItem;
+      else made.push(value as ContentPart);
+      continue;
+    }
+    const fields = part.with === undefined ? {} : (valueOfStored(JSON.parse(part.with) as Json) as object);
+    if ('text' in part) {
+      made.push({ type: 'text', text: content.slice(at, at + part.text), ...fields });
+      at += part.text;
+    } else {
+      const { id, name, arguments: input } = calls[part.call] as RecordedTurn['calls'][number];
+      made.push({ type: 'tool-call', toolCallId: id, toolName: name, input, ...fields });
+    }
+  }
+  const { timestamp, ...response } = answer?.response ?? {};
+  return {
+    content: made,
+    finishReason: answer?.finishReason ?? { unified: UNIFIED[stop?.reason ?? 'other'], raw: stop?.word },
+    usage: fullUsage(answer?.usage, usage),
+    warnings: answer?.warnings ?? [],
+    response: { ...response, ...(timestamp === undefined ? {} : { timestamp: new Date(timestamp) }) },
+    ...(answer?.providerMetadata === undefined ? {} : { providerMetadata: answer.providerMetadata }),
+  };
+}
+
+const UNIFIED: Readonly<Record<Stop['reason'], string>> = {
+  end: 'stop',
+  calls: 'tool-calls',
+  length: 'length',
+  filtered: 'content-filter',
+  refusal: 'content-filter',
+  paused: 'other',
+  other: 'other',
+};
+
+const REASONS: Readonly<Record<string, Stop['reason']>> = {
+  stop: 'end',
+  'tool-calls': 'calls',
+  length: 'length',
+  'content-filter': 'filtered',
+};
+
+function stopOf(unified: string, raw: string | undefined): Stop {
+  const reason = REASONS[unified] ?? 'other';
+  return raw === undefined ? { reason } : { reason, word: raw.toWellFormed().slice(0, 64).toWellFormed() };
+}
+
+function usageOf({ inputTokens, outputTokens }: ModelUsage): Usage {
+  const { cacheRead, cacheWrite } = inputTokens;
+  const { reasoning } = outputTokens;
+  return {
+    input_tokens: countOf(inputTokens.total) ?? 0,
+    output_tokens: countOf(outputTokens.total) ?? 0,
+    ...counted('cached_tokens', cacheRead),
+    ...counted('cache_write_tokens', cacheWrite),
+    ...counted('reasoning_tokens', reasoning),
+  };
+}
+
+const counted = (name: string, tokens: number | undefined): object =>
+  countOf(tokens) === undefined ? {} : { [name]: countOf(tokens) };
+
+const countOf = (tokens: number | undefined): number | undefined =>
+  tokens === undefined || !(tokens >= 0) ? undefined : Math.min(Math.round(tokens), Number.MAX_SAFE_INTEGER);
+
+/** The SDK reads these fields; they are there even when the model counted nothing. */
+const fullUsage = (recorded: ModelUsage | undefined, usage: Usage | null): ModelUsage => ({
+  ...recorded,
+  inputTokens: {
+    total: usage?.input_tokens,
+    noCache: undefined,
+    cacheRead: usage?.cached_tokens,
+    cacheWrite: usage?.cache_write_tokens,
+    ...recorded?.inputTokens,
+  } as ModelUsage['inputTokens'],
+  outputTokens: {
+    total: usage?.output_tokens,
+    text: undefined,
+    reasoning: usage?.reasoning_tokens,
+    ...recorded?.outputTokens,
+  } as ModelUsage['outputTokens'],
+});

@@ -1,0 +1,10 @@
+// The sub-path `refold/ai-sdk`: the loop of the AI SDK on the record of a session.
+export { CallNotSucceeded, PromptDiffers, RunEnded, SessionInUse } from '../durable/errors.ts';
+export type { ToolHints } from '../durable/loop-tools.ts';
+export type { DurableRun } from '../durable/open-durable.ts';
+export { type EnginePlace, EnginePlaceError } from '../runs/engine-place.ts';
+export { RunUnfinished } from '../runs/live-run.ts';
+export type { Answer, Question } from '../runs/questions.ts';
+export { type DurableAgent, type DurableOptions, durable } from './durable.ts';
+export type { AiSdkTool, AiSdkTools } from './durable-tools.ts';
+export type { AiSdkModel, ContentPart, ModelMessage } from './model-types.ts';

@@ -1,0 +1,36 @@
+// Tools of a tool node whose calls run through the record. They inherit everything else from the tools that they stand for.
+import type { Json } from '../../schemas/index.ts';
+import { CallNotSucceeded } from '../durable/errors.ts';
+import type { Durable } from '../durable/open-durable.ts';
+import { resultOfText } from '../durable/result-text.ts';
+import type { GraphCall, GraphTool } from './sdk.ts';
+import type { Steps } from './steps.ts';
+
+interface DurableToolOptions extends Pick<Durable, 'call'>, Pick<Steps, 'ready'> {}
+
+type Invoke = (given: GraphCall, config?: { readonly signal?: AbortSignal }) => Promise<unknown>;
+
+export function durableTool<Tool extends GraphTool>(tool: Tool, { call, ready }: DurableToolOptions): Tool {
+  const invoke: Invoke = async (given, config = {}) => {
+    const { id } = given;
+    if (id === undefined) throw new Error(`a call of "${tool.name}" has no id: give the tool to a ToolNode`);
+    await ready({ ...given, id });
+    const run = async ({ signal }: { readonly signal: AbortSignal }): Promise<unknown> =>
+      contentOf(await tool.invoke(given as never, { ...config, signal } as never));
+    try {
+      const result = resultOfText(await call({ id, run, signal: config.signal }));
+      return typeof result === 'string' ? result : JSON.stringify(result);
+    } catch (error) {
+      // What became of the call is what the model is to read.
+      if (error instanceof CallNotSucceeded) return error.message;
+      throw error;
+    }
+  };
+  return Object.assign(Object.create(tool) as Tool, { invoke });
+}
+
+/** A tool that is called with an id answers with a message; its content is the result. */
+const contentOf = (output: unknown): Json | unknown =>
+  typeof output === 'object' && output !== null && 'tool_call_id' in output && 'content' in output
+    ? output.content
+    : output;

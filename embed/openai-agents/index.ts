@@ -1,0 +1,17 @@
+// The sub-path `refold/openai-agents`: an agent of OpenAI Agents JS that survives its process.
+export { CallNotSucceeded, PromptDiffers, RunEnded, SessionInUse } from '../durable/errors.ts';
+export type { ToolHints } from '../durable/loop-tools.ts';
+export type { DurableOptions, DurableRun } from '../durable/open-durable.ts';
+export { RunUnfinished } from '../runs/live-run.ts';
+export type { Answer, Question } from '../runs/questions.ts';
+export { type DurableAgent, type DurableAgentOptions, durable } from './durable.ts';
+export type {
+  AgentsCallDetails,
+  AgentsHandoff,
+  AgentsItem,
+  AgentsModel,
+  AgentsRequest,
+  AgentsResponse,
+  AgentsTool,
+  AgentsUsage,
+} from './sdk.ts';

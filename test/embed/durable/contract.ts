@@ -1,0 +1,282 @@
+// What every adapter of a framework keeps, whatever its loop: it is tested through a driver, which runs the framework's loop
+// with a scripted model.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpSync, readdirSync, renameSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type SessionId, brand } from '../../../schemas/index.ts';
+import { type EngineClient, must } from '../../../src/client/index.ts';
+import { newLawCheck, newReplayer } from '../../../src/core/index.ts';
+import { openEngine } from '../../../src/index.ts';
+import { PromptDiffers, SessionInUse } from '../../../embed/durable/errors.ts';
+import { roundsOf } from '../../support/random.ts';
+import type { DurableOptions, DurableRun } from '../../../embed/durable/open-durable.ts';
+
+/** A call of the scripted model: the only argument is `order`. */
+export interface ContractCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly order: string;
+}
+
+/** A text ends the loop. */
+export interface ContractAnswer {
+  readonly text?: string;
+  readonly calls?: readonly ContractCall[];
+}
+
+export interface ContractTool {
+  readonly name: string;
+  /** `read`: it changes nothing. Otherwise a call must not be repeated. */
+  readonly mode?: 'read';
+  readonly run: (order: string) => unknown;
+}
+
+export interface ContractOptions extends DurableOptions {
+  readonly tools: readonly ContractTool[];
+  /** Answers the n-th turn of a run, from 1. */
+  readonly script: (turn: number) => ContractAnswer;
+}
+
+export interface ContractLoop {
+  readonly handle: DurableRun;
+  /** Runs the framework's loop until it ends, and gives its last text. Throws what the loop throws. */
+  readonly run: (prompt: string) => Promise<string>;
+}
+
+export interface LoopDriver {
+  readonly name: string;
+  readonly open: (options: ContractOptions) => Promise<ContractLoop>;
+}
+
+const SESSION = brand<'SessionId'>('order-42');
+const PROMPT = 'Refund both orders';
+
+/** A sample of the crashes in `npm test`, every one in a soak. */
+const EVERY = roundsOf(1, 10) > 1 ? 1 : 4;
+
+/** What the world has seen: which models and functions have run, in order. */
+type World = string[];
+
+/** Two reads at the same time, then two calls that must not be repeated. */
+const twoRefunds = (turn: number): ContractAnswer => {
+  const both = (tool: string): ContractAnswer => ({
+    calls: ['a', 'b'].map((order) => ({ id: `${tool}-${order}`, tool, order })),
+  });
+  return turn === 1 ? both('find') : turn === 2 ? both('refund') : { text: 'Done.' };
+};
+
+const toolsOf = (world: World, at: (place: string) => void = () => undefined): readonly ContractTool[] => [
+  {
+    name: 'find',
+    mode: 'read',
+    run(order) {
+      at(`in find ${order}`);
+      return { order, cents: 7 };
+    },
+  },
+  {
+    name: 'refund',
+    run(order) {
+      at(`before refund ${order}`);
+      world.push(`refund ${order}`);
+      at(`after refund ${order}`);
+      return `refunded ${order}`;
+    },
+  },
+];
+
+/** A place of a run at which its process could die: what was on disk then, and what the world had seen. */
+interface Crash {
+  readonly place: string;
+  readonly dataDir: string;
+  readonly world: World;
+}
+
+export function describeLoop(driver: LoopDriver): void {
+  const ended: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const end of ended.splice(0).toReversed()) await end();
+  });
+
+  async function newDirectory(): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'refold-loop-'));
+    ended.push(() => rm(directory, { recursive: true, force: true }));
+    return directory;
+  }
+
+  async function open(
+    given: Partial<ContractOptions> & { readonly world?: World; readonly at?: (place: string) => void },
+  ) {
+    const { world = [], at, ...options } = given;
+    const dataDir = options.dataDir ?? (await newDirectory());
+    const script = (turn: number): ContractAnswer => {
+      world.push(`turn ${turn}`);
+      at?.(`in turn ${turn}`);
+      return (options.script ?? twoRefunds)(turn);
+    };
+    const tools = options.tools ?? toolsOf(world, at);
+    const loop = await driver.open({
+      session: SESSION,
+      run: 'both',
+      consent: 'allow_all',
+      ...options,
+      dataDir,
+      tools,
+      script,
+    });
+    ended.push(() => loop.handle.close());
+    return { ...loop, world, dataDir };
+  }
+
+  describe(`the loop of ${driver.name}`, () => {
+    test('that is cut off at any durable boundary, in the model or in a function goes on: each effect once, or unknown', async () => {
+      const crashes = await crashesOf();
+      const places = crashes.map(({ place }) => place);
+      for (const place of ['in turn 1', 'in find b', 'in turn 2', 'before refund a', 'after refund b', 'in turn 3']) {
+        expect(places).toContain(place);
+      }
+      for (const { place, dataDir, world } of crashes.filter((_, index) => index % EVERY === 0)) {
+        const { handle, run } = await open({ dataDir, world });
+        expect(await run(PROMPT), place).toBe('Done.');
+        const refunds = world.filter((line) => line.startsWith('refund'));
+        expect(refunds, place).toHaveLength(new Set(refunds).size);
+        await handle.close();
+        const { breaches, succeeded } = await readRecord(dataDir);
+        expect(breaches, place).toEqual([]);
+        for (const call of succeeded) expect(refunds, `${place}: ${call}`).toContain(call);
+      }
+      expect(crashes.length).toBeGreaterThan(12);
+    });
+
+    /** Runs the loop once, and keeps what is on disk after each commit and at each place in a function or the model. */
+    async function crashesOf(): Promise<readonly Crash[]> {
+      const crashes: Crash[] = [];
+      const dataDir = await newDirectory();
+      const kept = await newDirectory();
+      const world: World = [];
+      // At once, so that nothing happens between the files and the list.
+      const keep = (place: string): void => {
+        const copy = join(kept, String(crashes.length));
+        cpSync(dataDir, copy, { recursive: true });
+        const notes = join(copy, 'bridges');
+        // The notes of a process that is gone: none has the id 0.
+        for (const name of crashes.length === 0 ? [] : readdirSync(notes)) {
+          renameSync(join(notes, name), join(notes, name.replace(/@\d+\./, '@0.')));
+        }
+        crashes.push({ place, dataDir: copy, world: [...world] });
+      };
+      const { handle, run } = await open({ dataDir, world, at: keep });
+      const stopped = new AbortController();
+      const running = run(PROMPT);
+      while ((await handle.client.session(SESSION)())._tag === 'Left') await new Promise(setImmediate);
+      const following = (async () => {
+        for await (const commit of handle.client.followCommits(SESSION, { signal: stopped.signal })) {
+          keep(`commit ${commit.position}`);
+        }
+      })();
+      expect(await running).toBe('Done.');
+      stopped.abort();
+      await following.catch(() => undefined);
+      await handle.close();
+      return crashes;
+    }
+
+    test('gets its record again under the same name, whoever asks how often', async () => {
+      const first = await open({});
+      expect(await first.run(PROMPT)).toBe('Done.');
+      const before = [...first.world];
+      expect(await first.run(PROMPT)).toBe('Done.');
+      await first.handle.close();
+      const again = await open({ dataDir: first.dataDir, world: first.world });
+      expect(await again.run(PROMPT)).toBe('Done.');
+      expect(first.world).toEqual(before);
+    });
+
+    test('that opens a session which is open is told so, and the other one ends', async () => {
+      const { run, dataDir, world } = await open({});
+      await expect(open({ dataDir })).rejects.toThrow(SessionInUse);
+      expect(await run(PROMPT)).toBe('Done.');
+      expect(world.filter((line) => line.startsWith('refund'))).toEqual(['refund a', 'refund b']);
+    });
+
+    test('has its functions run under the tools of the program that runs now', async () => {
+      const first = await open({ run: 'one' });
+      expect(await first.run(PROMPT)).toBe('Done.');
+      await first.handle.close();
+      const world: World = [];
+      const tools = toolsOf(world).map((tool) =>
+        tool.name === 'refund' ? { ...tool, run: () => world.push('other') } : tool,
+      );
+      const second = await open({ dataDir: first.dataDir, run: 'two', tools, world });
+      expect(await second.run(PROMPT)).toBe('Done.');
+      expect(world.filter((line) => line === 'other')).toHaveLength(2);
+    });
+
+    test('waits for a person, also in the next process, and a call that is denied never runs', async () => {
+      const first = await open({ consent: 'default' });
+      const running = first.run(PROMPT).catch((error: unknown) => error);
+      await waitingFor(first.handle, 2);
+      await first.handle.close();
+      expect(await running).toMatchObject({ name: 'RunUnfinished' });
+      const second = await open({ dataDir: first.dataDir, consent: 'default', world: first.world });
+      const [a, b] = await waitingFor(second.handle, 2);
+      await second.handle.answer(a as string, true);
+      const answer = second.run(PROMPT);
+      await second.handle.answer(b as string, { allow: false, message: 'Not this one.' });
+      expect(await answer).toBe('Done.');
+      expect(first.world.filter((line) => line.startsWith('refund'))).toEqual(['refund a']);
+    });
+
+    test('with another prompt than the recorded one is told which message differs', async () => {
+      const first = await open({ consent: 'default' });
+      const running = first.run(PROMPT).catch(() => undefined);
+      await waitingFor(first.handle, 2);
+      await first.handle.close();
+      await running;
+      const second = await open({ dataDir: first.dataDir, consent: 'default' });
+      const error: unknown = await second.run('Refund nothing').catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(PromptDiffers);
+      expect(error).toMatchObject({ turn: 1, role: 'user', session: SESSION });
+    });
+  });
+}
+
+/** The calls that wait, once there are so many. */
+async function waitingFor({ waiting }: DurableRun, count: number): Promise<readonly string[]> {
+  for (;;) {
+    const questions = await waiting().catch(() => []);
+    if (questions.length === count) return questions.map(({ call }) => call);
+    await new Promise(setImmediate);
+  }
+}
+
+/** The refunds that the record calls succeeded, and the laws that it breaks. */
+async function readRecord(dataDir: string) {
+  const engine = await must(openEngine({ dataDir }));
+  const laws = newLawCheck();
+  const succeeded: string[] = [];
+  const replayer = newReplayer((folded) => {
+    laws.add(folded);
+    const { event } = folded;
+    if (event.kind !== 'ToolCallSettled' || event.outcome !== 'succeeded') return;
+    if (event.call_id.startsWith('refund-')) succeeded.push(event.call_id.replace('-', ' '));
+  });
+  for (const record of await recordsOf(engine.client, SESSION)) replayer.add(record);
+  const { divergence } = replayer.result();
+  await engine.close();
+  expect(divergence).toBeNull();
+  return { breaches: laws.breaches(), succeeded };
+}
+
+async function recordsOf(client: EngineClient, session: SessionId) {
+  const records = [...(await must(client.records(session)))];
+  for (;;) {
+    const last = records.at(-1);
+    const from = last?.kind === 'commit' ? last.position + last.events.length : 0;
+    const page = await must(client.records(session, from));
+    if (page.length === 0) return records;
+    records.push(...page);
+  }
+}
