@@ -2,14 +2,13 @@
 // calls that the framework refused by itself. They end with what the loop told the model.
 import type { EngineClient } from '../../src/client/index.ts';
 import { type CallResult, requiredActions } from '../../src/core/index.ts';
-import { answerQuestion } from '../runs/questions.ts';
+import { answerAction } from '../runs/questions.ts';
 import type { LoopCalls } from './loop-calls.ts';
 import type { LoggedRun, RunLog } from './run-log.ts';
 import type { LoopResult } from './turn.ts';
 
 interface LeftCallsOptions {
   readonly client: EngineClient;
-  readonly session: string;
   readonly log: RunLog;
   readonly calls: LoopCalls;
 }
@@ -22,7 +21,7 @@ export const modelIdOf = ({ call }: Pick<CallResult, 'call'>): string => call.pr
 
 /** Ends every call of the last turn that no function of the loop was offered for. */
 export async function endLeftCalls(
-  { client, session, log, calls }: LeftCallsOptions,
+  { client, log, calls }: LeftCallsOptions,
   run: LoggedRun,
   results: ReadonlyMap<string, LoopResult>,
 ): Promise<void> {
@@ -32,8 +31,8 @@ export async function endLeftCalls(
     const result = results.get(modelIdOf(made)) ?? NO_RESULT;
     const action = log.state() && requiredActions(log.state() as never).find(({ call_id }) => call_id === call);
     if (action === undefined || action === null) calls.refuse(call, result);
-    else if (action.kind === 'agent.custom_tool_use') await answerQuestion(client, { session, call }, result);
-    else await answerQuestion(client, { session, call }, { allow: false, message: result.text });
+    else if (action.kind === 'agent.custom_tool_use') await answerAction(client, action, result);
+    else await answerAction(client, action, { allow: false, message: result.text });
   }
 }
 

@@ -98,7 +98,7 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
     arguments: await argumentsOf(client, action),
     reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
     dueAtMs: action.due_at_ms ?? null,
-    answer: (answer) => submitAnswer(client, action, answer),
+    answer: (answer) => answerAction(client, action, answer),
   };
 }
 
@@ -126,10 +126,11 @@ export async function answerQuestion(client: EngineClient, address: QuestionAddr
   if (action === undefined) {
     throw new NotWaiting(address);
   }
-  await submitAnswer(client, action, answer);
+  await answerAction(client, action, answer);
 }
 
-async function submitAnswer(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
+/** Answers a question as the state holds it. */
+export async function answerAction(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
   const event = await answerEvent(client, action, answer);
   await must(client.submit(action.session_id, { events: [event] }));
 }

@@ -76,7 +76,8 @@ test('an approval that waits is void when the tool says something else of itself
   const [shown] = await first.waiting();
   await first.close();
   const second = await openProgram(dataDir, { description: 'Deletes.', ask: true }, (dir) => ran.push(dir));
-  await expect(second.answer({ session: 'home', digest: shown?.digest ?? '' }, true)).rejects.toThrow('is not open');
+  const question = shown ?? expect.fail('nothing waits');
+  await expect(second.answer(question, true)).rejects.toThrow('waits for no answer');
   expect((await second.run('', { session: 'home' }).result()).status).toBe('completed');
   expect(ran).toEqual([]);
 });
