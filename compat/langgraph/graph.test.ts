@@ -8,7 +8,7 @@ import type { ChatResult } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
 import { ToolNode, createReactAgent, toolsCondition } from '@langchain/langgraph/prebuilt';
-import { type DurableGraphOptions, type DurableRun, RunUnfinished, SessionInUse, durable } from 'refold/langgraph';
+import { type DurableGraphOptions, type DurableRun, type Question, RunUnfinished, SessionInUse, durable } from 'refold/langgraph';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
@@ -146,7 +146,7 @@ test('an unfinished run goes on in another process: its turns and calls are not 
   const second = await open(asks);
   const going = graphOf(second).invoke(INPUT);
   const [question] = await questionsOf(second);
-  await second.answer(question?.call ?? '', true);
+  await second.answer(question as Question, true);
   expect(textsOf(await going).at(-1)).toEqual(['ai', 'Done.']);
   expect(world).toEqual(ALL);
 });
@@ -165,7 +165,7 @@ describe('a checkpointer', () => {
     const second = await open(asks);
     const going = graphOf(second, saver).invoke(null, config);
     const [question] = await questionsOf(second);
-    await second.answer(question?.call ?? '', true);
+    await second.answer(question as Question, true);
     expect(textsOf(await going).at(-1)).toEqual(['ai', 'Done.']);
     expect(world).toEqual(ALL);
   });
@@ -187,7 +187,7 @@ describe('a checkpointer', () => {
     const second = await toolsOnly();
     const going = second.graph.invoke(null, config);
     const [question] = await questionsOf(second.made);
-    await second.made.answer(question?.call ?? '', true);
+    await second.made.answer(question as Question, true);
     expect(textsOf(await going).at(-1)).toEqual(['ai', 'Done.']);
     expect(world).toEqual(ALL);
     await second.made.complete();

@@ -13,7 +13,7 @@ import {
   tool,
 } from '@openai/agents';
 import { must } from 'refold/client';
-import { type DurableAgent, PromptDiffers, SessionInUse, type ToolHints, durable } from 'refold/openai-agents';
+import { type DurableAgent, PromptDiffers, type Question, SessionInUse, type ToolHints, durable } from 'refold/openai-agents';
 import type { SessionId } from 'refold/schemas';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -157,7 +157,7 @@ test('an unfinished run goes on in another process: its turns and calls are not 
   expect((await run(later, PROMPT)).interruptions).toHaveLength(1);
   const [question] = await second.waiting();
   expect(question).toMatchObject({ tool: 'refund', arguments: { order: 'a' }, reasons: ['tool_asks'] });
-  await second.answer(question?.call ?? '', true);
+  await second.answer(question as Question, true);
   expect((await run(later, PROMPT)).finalOutput).toBe('Done.');
   expect(world).toEqual(['turn 1', 'find a', 'find b', 'turn 2', 'refund a', 'turn 3']);
 });
@@ -191,7 +191,7 @@ describe('an interruption', () => {
     const { agent, durable: one } = await open({ hints: { ...HINTS, refund: { mode: 'destructive' } } });
     expect((await run(agent, PROMPT)).interruptions).toHaveLength(1);
     const [question] = await one.waiting();
-    await one.answer(question?.call ?? '', { allow: false, message: 'No refunds.' });
+    await one.answer(question as Question, { allow: false, message: 'No refunds.' });
     const { history } = await run(agent, PROMPT);
     expect(JSON.stringify(history)).toContain('No refunds.');
     expect(world).not.toContain('refund a');

@@ -35,7 +35,7 @@ export async function answerAll(agent, over) {
   while (!over.aborted) {
     for (const question of await agent.waiting()) {
       at(`asked ${question.tool}`);
-      await agent.answer(question.call, true).catch(() => undefined);
+      await agent.answer(question, true).catch(() => undefined);
       at(`answered ${question.tool}`);
     }
     await new Promise((resolve) => {

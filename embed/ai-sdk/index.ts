@@ -4,7 +4,7 @@ export type { ToolHints } from '../durable/loop-tools.ts';
 export type { DurableRun } from '../durable/open-durable.ts';
 export { type EnginePlace, EnginePlaceError } from '../runs/engine-place.ts';
 export { RunUnfinished } from '../runs/live-run.ts';
-export type { Answer, Question } from '../runs/questions.ts';
+export { type Answer, NotWaiting, type Question, type QuestionAddress } from '../runs/questions.ts';
 export { type DurableAgent, type DurableOptions, durable } from './durable.ts';
 export type { AiSdkTool, AiSdkTools } from './durable-tools.ts';
 export type { AiSdkModel, ContentPart, ModelMessage } from './model-types.ts';

@@ -9,7 +9,7 @@ import { storeText, wholeText } from '../runs/contents.ts';
 import type { EnginePlace } from '../runs/engine-place.ts';
 import { RunUnfinished } from '../runs/live-run.ts';
 import type { LocalPorts } from '../runs/open-local.ts';
-import { type Answer, type Question, answerQuestion, openQuestions } from '../runs/questions.ts';
+import { type Answer, type Question, type QuestionAddress, answerQuestion, openQuestions } from '../runs/questions.ts';
 import { askModel } from './asking.ts';
 import { CallNotSucceeded, RunEnded, SessionInUse } from './errors.ts';
 import { endLeftCalls, hasEnded, modelIdOf } from './left-calls.ts';
@@ -42,8 +42,8 @@ export interface DurableRun {
   readonly session: string;
   /** The calls of this session that wait for a person. */
   readonly waiting: () => Promise<readonly Question[]>;
-  /** Answers a call that waits. Throws an error that says so when it does not. */
-  readonly answer: (call: string, answer: Answer) => Promise<void>;
+  /** Answers a question that was shown. Throws a `NotWaiting` when it waits no more. */
+  readonly answer: (question: QuestionAddress, answer: Answer) => Promise<void>;
   /** Ends the run as completed, when the loop stops before the model is done. Does nothing when it is over. */
   readonly complete: () => Promise<void>;
   /** Ends the run as cancelled, and stops its running calls. Does nothing when it is over. */
@@ -171,7 +171,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
       const found = findTurn(log.run(), request, { session, at, named: name !== undefined });
       if (typeof found === 'number') return given(found, true);
       const run = found === 'begin' ? await newRun(request) : (log.run() as LoggedRun);
-      await endLeftCalls({ client, session, log, calls }, run, request.results);
+      await endLeftCalls({ client, log, calls }, run, request.results);
       const index = run.turns.length;
       await cancelledBy(request.signal, () => askModel(asking, run, request));
       return given(index, false);
@@ -324,7 +324,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
       return mine;
     },
     waiting: openOnes,
-    answer: (id, answer) => answerQuestion(client, { session, call: id }, answer),
+    answer: (question, answer) => answerQuestion(client, question, answer),
     complete,
     cancel,
     close: () => (closing ??= end()),

@@ -3,7 +3,7 @@ export { CallNotSucceeded, PromptDiffers, RunEnded, SessionInUse } from '../dura
 export type { ToolHints } from '../durable/loop-tools.ts';
 export type { DurableOptions, DurableRun } from '../durable/open-durable.ts';
 export { RunUnfinished } from '../runs/live-run.ts';
-export type { Answer, Question } from '../runs/questions.ts';
+export { type Answer, NotWaiting, type Question, type QuestionAddress } from '../runs/questions.ts';
 export { type DurableAgent, type DurableAgentOptions, durable } from './durable.ts';
 export type {
   AgentsCallDetails,

@@ -12,6 +12,7 @@ import { openEngine } from '../../../src/index.ts';
 import { PromptDiffers, SessionInUse } from '../../../embed/durable/errors.ts';
 import { roundsOf } from '../../support/random.ts';
 import type { DurableOptions, DurableRun } from '../../../embed/durable/open-durable.ts';
+import type { Question } from '../../../embed/runs/questions.ts';
 
 /** A call of the scripted model: the only argument is `order`. */
 export interface ContractCall {
@@ -222,9 +223,9 @@ export function describeLoop(driver: LoopDriver): void {
       expect(await running).toMatchObject({ name: 'RunUnfinished' });
       const second = await open({ dataDir: first.dataDir, consent: 'default', world: first.world });
       const [a, b] = await waitingFor(second.handle, 2);
-      await second.handle.answer(a as string, true);
+      await second.handle.answer(a as Question, true);
       const answer = second.run(PROMPT);
-      await second.handle.answer(b as string, { allow: false, message: 'Not this one.' });
+      await second.handle.answer(b as Question, { allow: false, message: 'Not this one.' });
       expect(await answer).toBe('Done.');
       expect(first.world.filter((line) => line.startsWith('refund'))).toEqual(['refund a']);
     });
@@ -244,10 +245,10 @@ export function describeLoop(driver: LoopDriver): void {
 }
 
 /** The calls that wait, once there are so many. */
-async function waitingFor({ waiting }: DurableRun, count: number): Promise<readonly string[]> {
+async function waitingFor({ waiting }: DurableRun, count: number): Promise<readonly Question[]> {
   for (;;) {
     const questions = await waiting().catch(() => []);
-    if (questions.length === count) return questions.map(({ call }) => call);
+    if (questions.length === count) return questions;
     await new Promise(setImmediate);
   }
 }
