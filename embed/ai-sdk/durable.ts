@@ -31,7 +31,7 @@ export async function durable<Model extends AiSdkModel, Tools extends AiSdkTools
   const { tools = {} as Tools, hints = {} } = options;
   const model = checkModel(options.model) as Model;
   const core = await openDurable(options, { api: 'ai_sdk.language_model', model: model.modelId });
-  const { turn: _turn, call: _call, ...run } = core;
+  const { turn: _turn, call: _call, question: _question, takeUp: _takeUp, ...run } = core;
   return {
     ...run,
     model: durableModel(model, core, knownTools(tools, hints as Readonly<Record<string, ToolHints>>)),

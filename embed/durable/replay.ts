@@ -27,9 +27,12 @@ export function findTurn(run: LoggedRun | null, request: Asking, position: Posit
   const isSame = ({ prompt }: LoggedTurn): boolean =>
     prompt === null || firstDifference(request.prompt, digests, prompt) === null;
   if (request.standsAlone === true) {
+    if (ended !== null && !named) return 'begin';
     const index = turns.findLastIndex(({ prompt }) => prompt !== null && isSame({ prompt } as LoggedTurn));
     return index !== -1 ? index : endedOr(run, position);
   }
+  // The loop begins again, as one does after an interruption.
+  if (at > 0 && ended === null && turns[0]?.prompt != null && isSame(turns[0])) return 0;
   const expected = turns[at];
   if (expected === undefined) {
     if (ended !== null && !named) return wasCutShort(run, digests) ? endedOr(run, position) : 'begin';
@@ -46,6 +49,8 @@ export function findTurn(run: LoggedRun | null, request: Asking, position: Posit
   if (later !== -1) return later;
   const last = turns.at(-1)?.prompt;
   if (last !== undefined && last !== null && continues(digests, last)) return endedOr(run, position);
+  // A run that was ended, and that this loop was given nothing of, is not missed.
+  if (ended !== null && !named && at === 0) return 'begin';
   const difference = firstDifference(request.prompt, digests, expected.prompt ?? []);
   throw new PromptDiffers(session, { turn: at + 1, ...(difference as Omit<Difference, 'turn'>) });
 }
