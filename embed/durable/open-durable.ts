@@ -243,6 +243,13 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     return open.find(({ call }) => call === made.call.call_id) ?? null;
   }
 
+  /** None before the session is made. */
+  async function openOnes(): Promise<readonly Question[]> {
+    const found = await client.session(session)();
+    const isUnknown = found._tag === 'Left' && found.left.code === 'unknown_session';
+    return isUnknown ? [] : await openQuestions(client, session);
+  }
+
   async function takeUp(id: string, tools: readonly LoopTool[]): Promise<boolean> {
     await readLog();
     const run = log.run();
@@ -314,8 +321,12 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     },
     call,
     question,
-    takeUp,
-    waiting: () => openQuestions(client, session),
+    takeUp(id, tools) {
+      const mine = queue.then(() => takeUp(id, tools));
+      queue = mine.catch(() => undefined);
+      return mine;
+    },
+    waiting: openOnes,
     answer: (id, answer) => answerQuestion(client, { session, call: id }, answer),
     complete,
     cancel,

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../schemas/index.ts';
 import type { LoopTool, ToolHints } from '../durable/loop-tools.ts';
 import { type DurableOptions, type DurableRun, openDurable } from '../durable/open-durable.ts';
 import { inputSchemaOf } from '../tools/json-schema.ts';
+import type { AnswerMessage } from './answer.ts';
 import { durableModel } from './model.ts';
 import type { GraphModel, GraphTool } from './sdk.ts';
 import { newSteps } from './steps.ts';
@@ -16,6 +17,11 @@ export interface DurableGraphOptions<Model extends GraphModel, Tool extends Grap
    * process, so that it makes the same calls again, and `complete()` must end the run.
    */
   readonly model?: Model;
+  /**
+   * Makes a message of a recorded answer, for graphs that take nothing else, such as the prebuilt agent:
+   * `(fields) => new AIMessage(fields)`. By default it is an object of type `ai`, which the state of a graph makes a message of.
+   */
+  readonly toMessage?: (fields: AnswerMessage) => object;
   /** Its name, for the record; `chat_model` when absent. */
   readonly modelName?: string;
   /** What a call of a tool may do, by the name of the tool. */
@@ -24,10 +30,7 @@ export interface DurableGraphOptions<Model extends GraphModel, Tool extends Grap
 
 /** What the graph takes in place of its own. */
 export interface DurableGraph<Model extends GraphModel, Tool extends GraphTool> extends DurableRun {
-  /**
-   * Answers with objects of type `ai`, which the state of a graph makes messages of. Throws a TypeError when it is used and
-   * `durable` was given no model.
-   */
+  /** Absent when `durable` was given none. */
   readonly model: Model;
   /** For `new ToolNode(tools)` and for `model.bindTools(tools)`. */
   readonly tools: Tool[];
@@ -37,10 +40,10 @@ export interface DurableGraph<Model extends GraphModel, Tool extends GraphTool> 
  * Opens a session for a graph. Throws a `SessionInUse` when another loop has it, and a TypeError for tools that cannot be
  * offered to a model.
  */
-export async function durable<Model extends GraphModel, Tool extends GraphTool>(
+export async function durable<Tool extends GraphTool, Model extends GraphModel = never>(
   options: DurableGraphOptions<Model, Tool>,
 ): Promise<DurableGraph<Model, Tool>> {
-  const { model, modelName = 'chat_model', tools, hints = {} } = options;
+  const { model, modelName = 'chat_model', tools, hints = {}, toMessage = (fields) => fields } = options;
   const known = tools.map((tool) => loopToolOf(tool, hints[tool.name]));
   const {
     turn,
@@ -53,13 +56,11 @@ export async function durable<Model extends GraphModel, Tool extends GraphTool>(
     model: modelName,
   });
   const steps = newSteps({ turn, takeUp, tools: known });
-  const wrapped = model === undefined ? null : durableModel(model, { turn: steps.turn, tools: known });
+  const wrapped =
+    model === undefined ? (undefined as never) : durableModel(model, { turn: steps.turn, tools: known, toMessage });
   return {
     ...run,
-    get model(): Model {
-      if (wrapped === null) throw new TypeError('durable() was given no model: give it `model`');
-      return wrapped;
-    },
+    model: wrapped,
     tools: tools.map((tool) => durableTool(tool, { call, ready: steps.ready })),
   };
 }

@@ -4,5 +4,6 @@ export type { ToolHints } from '../durable/loop-tools.ts';
 export type { DurableOptions, DurableRun } from '../durable/open-durable.ts';
 export { RunUnfinished } from '../runs/live-run.ts';
 export type { Answer, Question } from '../runs/questions.ts';
+export type { AnswerMessage } from './answer.ts';
 export { type DurableGraph, type DurableGraphOptions, durable } from './durable.ts';
 export type { GraphAnswer, GraphCall, GraphMessage, GraphModel, GraphTool } from './sdk.ts';

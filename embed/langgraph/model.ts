@@ -1,18 +1,20 @@
 // A chat model whose answers come from the record. It inherits everything else from the model that it stands for.
 import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
-import { answerOf, replyOf } from './answer.ts';
+import { type AnswerMessage, answerOf, replyOf } from './answer.ts';
 import { readPrompt } from './prompt.ts';
 import type { GraphModel } from './sdk.ts';
 
 interface DurableModelOptions extends Pick<Durable, 'turn'> {
   readonly tools: readonly LoopTool[];
+  readonly toMessage: (fields: AnswerMessage) => object;
 }
 
 type Invoke = (input: unknown, config?: { readonly signal?: AbortSignal }) => Promise<unknown>;
 type BindTools = (tools: readonly unknown[], options?: unknown) => GraphModel;
 
-export function durableModel<Model extends GraphModel>(model: Model, { turn, tools }: DurableModelOptions): Model {
+export function durableModel<Model extends GraphModel>(model: Model, options: DurableModelOptions): Model {
+  const { turn, tools, toMessage } = options;
   const invoke: Invoke = async (input, config = {}) => {
     const recorded = await turn({
       ...readPrompt(input),
@@ -21,12 +23,12 @@ export function durableModel<Model extends GraphModel>(model: Model, { turn, too
       signal: config.signal,
       ask: async ({ signal }) => replyOf(await model.invoke(input as never, { ...config, signal } as never)),
     });
-    return answerOf(recorded);
+    return toMessage(answerOf(recorded));
   };
-  const bindTools: BindTools = (given, options) => {
-    const bound = model.bindTools?.(given as never, options as never);
+  const bindTools: BindTools = (given, further) => {
+    const bound = model.bindTools?.(given as never, further as never);
     if (bound === undefined) throw new TypeError('this model takes no tools: it has no bindTools()');
-    return durableModel(bound, { turn, tools });
+    return durableModel(bound, options);
   };
   return Object.assign(Object.create(model) as Model, { invoke }, model.bindTools === undefined ? {} : { bindTools });
 }
