@@ -7,4 +7,5 @@ export { RunUnfinished } from '../runs/live-run.ts';
 export { type Answer, NotWaiting, type Question, type QuestionAddress } from '../runs/questions.ts';
 export { type DurableAgent, type DurableOptions, durable } from './durable.ts';
 export type { AiSdkTool, AiSdkTools } from './durable-tools.ts';
+export { fromAiSdk } from './from-ai-sdk.ts';
 export type { AiSdkModel, ContentPart, ModelMessage } from './model-types.ts';

@@ -165,6 +165,8 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
 
   async function nextTurn(request: TurnRequest): Promise<RecordedTurn> {
     request.signal?.throwIfAborted();
+    // An abort of the loop before this one is still on its way.
+    await Promise.all(background);
     await readLog();
     await begin(request);
     try {
@@ -210,6 +212,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     const { run } = await stateNow();
     if (run === null || run.phase === 'cancelling' || !isFollowed(run.run_id)) return;
     await must(client.submit(session, { events: [{ kind: 'RunCancelled', run_id: run.run_id, reason }] }));
+    await log.until(() => (log.run()?.ended === null ? undefined : true));
   }
 
   async function complete(): Promise<void> {

@@ -49,6 +49,8 @@ export function findTurn(run: LoggedRun | null, request: Asking, position: Posit
   if (later !== -1) return later;
   const last = turns.at(-1)?.prompt;
   if (last !== undefined && last !== null && continues(digests, last)) return endedOr(run, position);
+  // A run that was ended, and that this loop was given nothing of, is not missed.
+  if (ended !== null && !named && at === 0) return 'begin';
   const difference = firstDifference(request.prompt, digests, expected.prompt ?? []);
   throw new PromptDiffers(session, { turn: at + 1, ...(difference as Omit<Difference, 'turn'>) });
 }
