@@ -214,6 +214,11 @@ export const OUTPUT_BYTES_MAX = 1_048_576;
 
 /** Most effects granted by one lease request. The rest stay free for the next request. */
 export const LEASE_EFFECTS_MAX = 256;
+/**
+ * Longest answer to a lease request, in UTF-16 units of JSON, about; but one effect is granted whatever it takes. The rest
+ * stay free for the next request.
+ */
+export const GRANT_CHARS_MAX = 4 * 1_048_576;
 /** Duration of a lease without a heartbeat, in milliseconds. Then it expires, and its effect may be granted again. */
 export const LEASE_TTL_MS = 15_000;
 /**
