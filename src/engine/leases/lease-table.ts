@@ -75,8 +75,9 @@ export class LeaseTable {
     const isOver = (): boolean => search.isDismissed || signal?.aborted === true;
     const { sessions } = request;
     const candidates = sessions === undefined ? this.#grantable.candidates(request) : undefined;
-    const granted = await this.#grant(request, sessions ?? candidates ?? [], { isOver, candidates });
-    this.#waiters.endSearch(search);
+    const granted = await this.#grant(request, sessions ?? candidates ?? [], { isOver, candidates }).finally(() =>
+      this.#waiters.endSearch(search),
+    );
     if (granted.effects.length > 0 || request.wait_ms === 0 || isOver()) return right(granted);
     return await this.#waiters.wait(request, search.changed, signal);
   }

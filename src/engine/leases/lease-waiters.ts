@@ -11,11 +11,7 @@ import type { Clock } from '../../clock.ts';
 interface WaitOptions {
   readonly clock: Clock;
   /** Grants a request the effects of these sessions that it may have; none when it is over by the end. */
-  readonly grant: (
-    request: LeaseRequest,
-    sessions: readonly SessionId[],
-    isOver: () => boolean,
-  ) => Promise<LeaseGrant>;
+  readonly grant: (request: LeaseRequest, sessions: readonly SessionId[], isOver: () => boolean) => Promise<LeaseGrant>;
   readonly emptyGrant: () => LeaseGrant;
 }
 
@@ -40,7 +36,6 @@ export class LeaseWaiters {
   /** Sessions in which more may be granted than when the waiting requests were last served. */
   readonly #changed = new Set<SessionId>();
   readonly #searches = new Set<Search>();
-  #isDue = false;
   #isClosed = false;
   #round: Promise<void> | null = null;
 
@@ -48,7 +43,7 @@ export class LeaseWaiters {
     this.#options = options;
   }
 
-  /** The round that is under way; null when none is. */
+  /** The round that is under way or due; null when none is. */
   round(): Promise<void> | null {
     return this.#round;
   }
@@ -138,15 +133,12 @@ export class LeaseWaiters {
 
   #serveLater(): void {
     // What changes during a round is served in the next one.
-    if (this.#isDue || this.#round !== null) return;
-    this.#isDue = true;
-    queueMicrotask(() => {
-      this.#isDue = false;
-      this.#round = this.#serveAll().finally(() => {
+    this.#round ??= Promise.resolve()
+      .then(() => this.#serveAll())
+      .finally(() => {
         this.#round = null;
         if (this.#changed.size > 0) this.#serveLater();
       });
-    });
   }
 
   async #serveAll(): Promise<void> {
