@@ -1,20 +1,22 @@
 // Large answers: their JSON in parts, and a response of them that lets other requests be answered while it is written.
 import type { Pause } from '../turns.ts';
 
-/** Levels of containers that are written part by part: below are the fields of one call, one tool, one entry. */
-const LEVELS = 6;
+/** Containers up to this level are written part by part: below are single calls, entries and definitions. */
+const LEVELS = 3;
+/** Below, those are written part by part that hold a list of more items than this. */
+const ITEMS_WHOLE = 32;
 /** UTF-16 units that are encoded at a time. */
 const PIECE_CHARS = 65_536;
 
 /** The JSON of a plain value, as `JSON.stringify` gives it, in parts. */
-export function* jsonParts(value: unknown, levels: number = LEVELS): Generator<string, void, undefined> {
-  if (levels === 0 || typeof value !== 'object' || value === null) {
+export function* jsonParts(value: unknown, level = 0): Generator<string, void, undefined> {
+  if (typeof value !== 'object' || value === null || (level >= LEVELS && !isLong(value))) {
     yield JSON.stringify(value);
   } else if (Array.isArray(value)) {
     let before = '[';
     for (const item of value) {
       yield before;
-      yield* jsonParts(item, levels - 1);
+      yield* jsonParts(item, level + 1);
       before = ',';
     }
     yield before === '[' ? '[]' : ']';
@@ -23,12 +25,19 @@ export function* jsonParts(value: unknown, levels: number = LEVELS): Generator<s
     for (const [key, field] of Object.entries(value)) {
       if (field === undefined) continue;
       yield `${before}${JSON.stringify(key)}:`;
-      yield* jsonParts(field, levels - 1);
+      yield* jsonParts(field, level + 1);
       before = ',';
     }
     yield before === '{' ? '{}' : '}';
   }
 }
+
+const isLong = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? isLongList(value) || value.some(isLong)
+    : typeof value === 'object' && value !== null && Object.values(value).some(isLongList);
+
+const isLongList = (value: unknown): boolean => Array.isArray(value) && value.length > ITEMS_WHOLE;
 
 export interface Writing {
   readonly pause: Pause;

@@ -17,6 +17,18 @@ test('the parts of any value are its JSON', async () => {
   );
 });
 
+test('the parts of a conversation and of a batch are single entries and calls', () => {
+  const calls = Array.from({ length: 1_000 }, (_, index) => ({
+    call_id: `c-${index}`,
+    arguments: { text: 'x'.repeat(100) },
+  }));
+  const state = { transcript: { open: [{ role: 'assistant', calls }] }, active_tool_batch: { plan: { calls }, calls } };
+  const parts = Array.from(jsonParts({ state }));
+  expect(parts.join('')).toBe(JSON.stringify({ state }));
+  expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(1_000);
+  expect(parts.length).toBeLessThan(7_000);
+});
+
 const PARTS = 100;
 const PART = JSON.stringify('ä'.repeat(30_000));
 
