@@ -1,7 +1,14 @@
 // The claims of a call on what it touches (docs/design.md, "The planner"). A missing or malformed argument widens a claim
 // to its whole space and never narrows it, because a claim that is too small lets two calls race.
 import type { JsonObject } from '../schemas/json.ts';
-import { CLAIM_TEXT_CHARS_MAX, CLAIMS_PER_CALL_MAX, PATH_CHARS_MAX, PATH_DEPTH_MAX } from '../schemas/limits.ts';
+import {
+  CLAIM_CHARS_PER_BATCH_MAX,
+  CLAIM_TEXT_CHARS_MAX,
+  CLAIMS_PER_BATCH_MAX,
+  CLAIMS_PER_CALL_MAX,
+  PATH_CHARS_MAX,
+  PATH_DEPTH_MAX,
+} from '../schemas/limits.ts';
 import type { Claim } from '../schemas/tool-call.ts';
 import type { ClaimRule, ToolSpec } from '../schemas/tool-spec.ts';
 
@@ -24,6 +31,25 @@ export function claimsOf(hint: Hint, args: JsonObject | null): readonly Claim[] 
   return known?.hint === hint ? known.claims : computeClaims(hint, args);
 }
 
+/** What the claims of the further calls of a batch may take together. */
+export interface ClaimRoom {
+  claims: number;
+  /** UTF-16 units of their keys. */
+  chars: number;
+}
+
+export const newClaimRoom = (): ClaimRoom => ({ claims: CLAIMS_PER_BATCH_MAX, chars: CLAIM_CHARS_PER_BATCH_MAX });
+
+/** These claims of a call when there is room for them, else whole spaces; the room is less by what is returned. */
+export function claimsWithin(room: ClaimRoom, hint: Hint, own: readonly Claim[]): readonly Claim[] {
+  const claims = own.length <= room.claims && charsOf(own) <= room.chars ? own : claimsOf(hint, null);
+  room.claims -= claims.length;
+  room.chars -= charsOf(claims);
+  return claims;
+}
+
+const charsOf = (claims: readonly Claim[]): number => claims.reduce((chars, { key }) => chars + key.length, 0);
+
 function computeClaims(hint: Hint, args: JsonObject | null): readonly Claim[] {
   if (hint.claims === undefined) {
     return hint.resource_key === undefined ? [] : [{ access: 'write', key: hint.resource_key }];
@@ -34,13 +60,16 @@ function computeClaims(hint: Hint, args: JsonObject | null): readonly Claim[] {
     if (keys.length === 1) return [{ access: rule.access, key: keys[0] as string }];
   }
   const claims = new Map<string, Claim['access']>();
+  let chars = 0;
   const add = (key: string, access: Claim['access']): void => {
+    if (!claims.has(key)) chars += key.length;
     if (claims.get(key) !== 'write') claims.set(key, access);
   };
+  const isFull = (): boolean => claims.size > CLAIMS_PER_CALL_MAX || chars > CLAIM_CHARS_PER_BATCH_MAX;
   for (const rule of hint.claims) {
-    for (const key of keysOf(rule, args)) add(key, rule.access);
+    for (const key of isFull() ? [] : keysOf(rule, args)) add(key, rule.access);
   }
-  if (claims.size > CLAIMS_PER_CALL_MAX) {
+  if (isFull()) {
     claims.clear();
     for (const rule of hint.claims) add(rule.space, rule.access);
   }

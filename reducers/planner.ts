@@ -4,12 +4,12 @@ import { isInline } from '../schemas/content.ts';
 import type { CallConsent, ConsentState } from '../schemas/consent.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
-import { CLAIMS_PER_BATCH_MAX, PLAN_EDGES_MAX } from '../schemas/limits.ts';
+import { PLAN_EDGES_MAX } from '../schemas/limits.ts';
 import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
-import { claimsOf } from './claims.ts';
+import { type ClaimRoom, claimsOf, claimsWithin, newClaimRoom } from './claims.ts';
 import { newConflictOrder } from './conflict-order.ts';
 import { type GrantWork, decideConsent, newGrantWork } from './consent.ts';
 import { type Refusal, newCallJudge } from './judge-call.ts';
@@ -51,7 +51,7 @@ export function planBatch(
   const schedule = newSchedule();
   const sharing = newSharing();
   const work = newGrantWork();
-  const room = { claims: CLAIMS_PER_BATCH_MAX };
+  const room = newClaimRoom();
 
   for (const [index, call] of calls.entries()) {
     const refuse = ({ code, message }: Refusal): void => {
@@ -115,14 +115,13 @@ export function argumentsDigest(call: ToolCallObserved): Digest {
 function planCall(
   call: ToolCallObserved,
   tool: ToolSpec,
-  { consent, room }: { readonly consent: CallConsent | null; readonly room: { claims: number } },
+  { consent, room }: { readonly consent: CallConsent | null; readonly room: ClaimRoom },
 ): PlannedToolCall {
   const { parallelism_hint: hint } = tool;
   // Recorded claims are used only for arguments in a blob, which the fold cannot read.
   const inBlob = call.arguments === undefined && call.arguments_ref !== undefined;
   const own = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
-  const claims = own.length <= room.claims ? own : claimsOf(hint, null);
-  room.claims -= claims.length;
+  const claims = claimsWithin(room, hint, own);
   return {
     ...(tool.answer_within_ms === undefined ? {} : { answer_within_ms: tool.answer_within_ms }),
     arguments_digest: argumentsDigest(call),

@@ -2,7 +2,7 @@
 import { canonicalText, digestText } from '../schemas/canonical.ts';
 import type { Attachments, Content } from '../schemas/content.ts';
 import { type CallId, type Digest, brand } from '../schemas/ids.ts';
-import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
+import { TRANSCRIPT_PAGES_MAX, TRANSCRIPT_PAGE_CHARS, TRANSCRIPT_PAGE_ENTRIES } from '../schemas/limits.ts';
 import { freezeJson } from '../schemas/json.ts';
 import type { Layout } from '../schemas/model-turn.ts';
 import { invariant } from '../schemas/rejection.ts';
@@ -20,7 +20,9 @@ import type { NextState } from './next-state.ts';
 
 export function append(next: NextState, entries: readonly TranscriptEntry[]): void {
   const { count, open } = next.transcript;
-  next.transcript = { ...next.transcript, count: count + entries.length, open: [...open, ...entries] };
+  const longer = [...open, ...entries];
+  pageChars.set(longer, charsOfPage(open) + sumOf(entries));
+  next.transcript = { ...next.transcript, count: count + entries.length, open: longer };
 }
 
 // The fields of entries are in canonical order, so that a sealed page is encoded fast.
@@ -108,8 +110,8 @@ export interface SealedPage {
 
 /**
  * Seals the open page into a blob when it is full and no batch is open (a window never begins inside a batch), or its
- * beginning when the conversation is to be compacted. When there are too many pages, the oldest leaves the window; its blob
- * stays, linked from the page after it.
+ * beginning when it is too long or the conversation is to be compacted. When there are too many pages, the oldest leaves
+ * the window; its blob stays, linked from the page after it.
  */
 export function sealTranscript(state: SessionState): {
   readonly state: SessionState;
@@ -118,12 +120,51 @@ export function sealTranscript(state: SessionState): {
   const { open } = state.transcript;
   if (state.active_tool_batch !== null) return { state, sealed: null };
   const early = earlySeal(state);
-  const end = early ?? (open.length < TRANSCRIPT_PAGE_ENTRIES ? 0 : open.length);
+  const isFull = open.length >= TRANSCRIPT_PAGE_ENTRIES || charsOfPage(open) > TRANSCRIPT_PAGE_CHARS;
+  const end = endWithin(open, early ?? (isFull ? open.length : 0));
   if (early === null && end === 0) return { state, sealed: null };
   const page = end === 0 ? null : sealedPage(state.transcript, end);
   const transcript = page === null ? state.transcript : windowWith(state.transcript, page.ref, end);
   const run = early === null || state.run === null ? state.run : withCompactedPage(state.run, transcript);
   return { state: freezeJson({ ...state, run, transcript }), sealed: page };
+}
+
+/** At most `end`, so that the entries before it fit one page: whole turns, at least one, because a blob has a bound. */
+function endWithin(open: TranscriptState['open'], end: number): number {
+  if (charsOfPage(open) <= TRANSCRIPT_PAGE_CHARS) return end;
+  let chars = 0;
+  let fitting = 0;
+  for (const [index, entry] of open.slice(0, end).entries()) {
+    chars += charsOf(entry);
+    if (chars > TRANSCRIPT_PAGE_CHARS && fitting > 0) return fitting;
+    // The results of a batch stay with its calls.
+    if (open[index + 1]?.role !== 'tool') fitting = index + 1;
+  }
+  return fitting;
+}
+
+const pageChars = new WeakMap<TranscriptState['open'], number>();
+
+/** The size of an open page, in UTF-16 units of the JSON of its entries; kept, because pages are long and do not change. */
+export function charsOfPage(open: TranscriptState['open']): number {
+  const known = pageChars.get(open);
+  if (known !== undefined) return known;
+  const chars = sumOf(open);
+  pageChars.set(open, chars);
+  return chars;
+}
+
+const sumOf = (entries: readonly TranscriptEntry[]): number =>
+  entries.reduce((chars, entry) => chars + charsOf(entry), 0);
+
+const entryChars = new WeakMap<TranscriptEntry, number>();
+
+function charsOf(entry: TranscriptEntry): number {
+  const known = entryChars.get(entry);
+  if (known !== undefined) return known;
+  const chars = JSON.stringify(entry).length;
+  entryChars.set(entry, chars);
+  return chars;
 }
 
 /** The first entries of the open page as a page that is linked to the one before it. */

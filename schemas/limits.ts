@@ -77,6 +77,11 @@ export const CLAIM_RULES_MAX = 8;
 export const CLAIMS_PER_CALL_MAX = 256;
 /** Most claims of all calls of one batch. A call that would exceed it claims whole spaces. */
 export const CLAIMS_PER_BATCH_MAX = 8_192;
+/**
+ * Longest keys of all claims of one batch together, in UTF-16 units, recorded and planned. A call that would exceed it
+ * claims whole spaces: several rules may claim one long argument, and events, plans and pages carry the claims.
+ */
+export const CLAIM_CHARS_PER_BATCH_MAX = 262_144;
 /** Longest text that becomes a claim, in UTF-16 units. A longer one claims the whole space. */
 export const CLAIM_TEXT_CHARS_MAX = 256;
 
@@ -195,6 +200,11 @@ export const UNDOS_MAX = 16;
 
 /** Entries after which the open transcript page is sealed into a blob, when no batch is open. */
 export const TRANSCRIPT_PAGE_ENTRIES = 64;
+/**
+ * Size of the open page, in UTF-16 units of JSON, above which its beginning is sealed. A sealed page takes as many whole
+ * turns as fit, and at least one, which the bounds of an event and of the results of a batch keep below the largest blob.
+ */
+export const TRANSCRIPT_PAGE_CHARS = 1_048_576;
 /** Sealed pages in the window of the next generate. Beyond it the oldest leaves the window; its blob stays. */
 export const TRANSCRIPT_PAGES_MAX = 64;
 
@@ -211,6 +221,11 @@ export const OUTPUT_BYTES_MAX = 1_048_576;
 
 /** Most effects granted by one lease request. The rest stay free for the next request. */
 export const LEASE_EFFECTS_MAX = 256;
+/**
+ * Longest answer to a lease request, in UTF-16 units of JSON, about; but one effect is granted whatever it takes. The rest
+ * stay free for the next request.
+ */
+export const GRANT_CHARS_MAX = 4 * 1_048_576;
 /** Duration of a lease without a heartbeat, in milliseconds. Then it expires, and its effect may be granted again. */
 export const LEASE_TTL_MS = 15_000;
 /**

@@ -24,6 +24,8 @@ export const REJECTIONS = {
   storage_full: 'The disk is full, and nothing was recorded. Free some space and try again; no restart is needed.',
   uploads_full:
     'Too many bytes were put that no event names. Name them in events; `refold gc` deletes those of unfinished uploads.',
+  internal:
+    'The engine met a fault of its own. Read what is recorded before you send the request again, and report the fault.',
   in_use: 'Another process has it open, and only one process may. Use that process through the client, or stop it.',
   storage_unknown: 'The journal did not answer. Look up the event id before you send the event again.',
   damaged: 'The stored stream does not verify. Restore it from an export or a backup.',

@@ -93,6 +93,7 @@ async function* connection(
 
 const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'closing',
+  'internal',
   'queue_full',
   'storage_failed',
   'storage_full',

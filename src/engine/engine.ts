@@ -297,6 +297,7 @@ function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFaul
     clock,
     epochs,
     ttlMs: leaseTtlMs ?? LEASE_TTL_MS,
+    pause: ports.pause ?? pause,
     // A report that comes too late is refused; one that storage does not accept is sent again after another ttl.
     onCallLost: (session, lost) => void sessions.report(session, lost),
     onAnswerLost: (session, lost) => void sessions.report(session, lost),

@@ -33,15 +33,17 @@ import type { EngineClient } from '../client/client.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import { refuseRoute, withAccess } from '../client/with-access.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
+import { pause } from '../turns.ts';
 import { readBytes, readJson } from './body.ts';
 import type { Door } from './door.ts';
 import { streamEvents } from './event-stream.ts';
 import { streamBackup } from './backup-stream.ts';
 import { type Guarded, guard, unauthorized } from './guard.ts';
 import { incomingOf } from './headers.ts';
+import { jsonInParts, jsonParts } from './json-parts.ts';
 import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
-import { grantText, receiptText } from './receipt-text.ts';
+import { grantParts, receiptParts } from './receipt-text.ts';
 import type { TokenHolder, Tokens } from './tokens.ts';
 
 export interface AppOptions {
@@ -72,7 +74,9 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
   // An error thrown here is an internal error; its details are not reported.
   app.onError((error) => {
     onError?.(error);
-    return problemResponse(reject('storage_failed', '', 'the request failed inside the engine'));
+    return problemResponse(
+      reject('internal', '', 'the request failed inside the engine; read the session before you send it again'),
+    );
   });
 
   const clients = new WeakMap<Access, EngineClient>();
@@ -119,12 +123,12 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
     const request = listRequest(context);
     return isLeft(request) ? problemResponse(request.left) : answer(await client.deletedSessions(request.right)());
   },
-  session: async (context, client) => answer(await client.session(sessionOf(context))()),
+  session: async (context, client) => answerInParts(context, await client.session(sessionOf(context))(), jsonParts),
   submit: async (context, client) =>
-    answer(
+    answerInParts(
+      context,
       await withBody(context, (request) => client.submit(sessionOf(context), request as unknown as Submit)),
-      200,
-      receiptText,
+      receiptParts,
     ),
   submits: submitAll,
   fork: async (context, client) =>
@@ -179,10 +183,18 @@ async function submitAll(context: Asked, client: EngineClient): Promise<Response
     submits.map(async ({ session_id, request }) => {
       const submit = markUnshared(request as Submit, bytes);
       const receipt = await client.submit(session_id as SessionId, submit)();
-      return isLeft(receipt) ? JSON.stringify(problemOf(receipt.left)) : receiptText(receipt.right);
+      return isLeft(receipt) ? jsonParts(problemOf(receipt.left)) : receiptParts(receipt.right);
     }),
   );
-  return jsonResponse(`{"answers":[${answers.join(',')}]}`);
+  return await jsonInParts(answersParts(answers), { pause, signal: context.req.raw.signal });
+}
+
+function* answersParts(answers: readonly Iterable<string>[]): Generator<string, void, undefined> {
+  for (const [index, parts] of answers.entries()) {
+    yield index === 0 ? '{"answers":[' : ',';
+    yield* parts;
+  }
+  yield answers.length === 0 ? '{"answers":[]}' : ']}';
 }
 
 /** Requests for work wait, so their number is bounded. */
@@ -198,7 +210,9 @@ function newLeasing(): Handler {
       const { signal } = context.req.raw;
       const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
       // The token may have been replaced while the request waited: then the leases expire, and another bridge gets them.
-      return context.get('holder').isCurrent() ? answer(granted, 200, grantText) : problemResponse(unauthorized());
+      return context.get('holder').isCurrent()
+        ? answerInParts(context, granted, grantParts)
+        : problemResponse(unauthorized());
     } finally {
       waiting -= 1;
     }
@@ -291,14 +305,18 @@ const followFrom = (context: Context): Either<Rejection, number> =>
     map(({ last, from }) => (last === undefined ? (from ?? 0) : last + 1)),
   );
 
-const answer = <T>(
-  result: Either<Rejection, T>,
-  status = 200,
-  write: (value: T) => string = JSON.stringify,
-): Response => (isLeft(result) ? problemResponse(result.left) : jsonResponse(write(result.right), status));
+const answer = <T>(result: Either<Rejection, T>, status = 200): Response =>
+  isLeft(result) ? problemResponse(result.left) : Response.json(result.right, { status });
 
-const jsonResponse = (text: string, status = 200): Response =>
-  new Response(text, { status, headers: { 'content-type': 'application/json' } });
+/** An answer that may be large. */
+const answerInParts = async <T>(
+  context: Asked,
+  result: Either<Rejection, T>,
+  write: (value: T) => Iterable<string>,
+): Promise<Response> =>
+  isLeft(result)
+    ? problemResponse(result.left)
+    : await jsonInParts(write(result.right), { pause, signal: context.req.raw.signal });
 
 /** The query of a list. Values and names that it does not know are left for the client to refuse. */
 const listRequest = (context: Context): Either<Rejection, ListSessions> =>

@@ -26,6 +26,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   storage_unknown: 503,
   closing: 503,
   damaged: 500,
+  internal: 500,
 };
 
 /** The status of a rejection: 409 for each request that is well formed and does not apply now. */

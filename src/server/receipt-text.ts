@@ -1,29 +1,50 @@
-// The JSON text of receipts and grants. A generate contains the open page of the transcript and the offered tools, most of
-// which the generate before it contained too. So the text of a frozen value is made once and kept.
+// The JSON of receipts and grants, in parts. A generate contains the open page of the transcript and the offered tools, most
+// of which the generate before it contained too. So the text of a frozen value is made once and kept.
 import type { Effect } from '../../schemas/effect.ts';
 import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 
-export function receiptText(receipt: SubmitReceipt): string {
-  const { granted, ...rest } = receipt;
-  const text = JSON.stringify(rest);
-  return granted === undefined ? text : withFields(text, `"granted":${grantText(granted)}`);
+type Parts = Generator<string, void, undefined>;
+
+export function* receiptParts({ granted, ...rest }: SubmitReceipt): Parts {
+  if (granted === undefined) {
+    yield JSON.stringify(rest);
+    return;
+  }
+  yield `${opened(rest)},"granted":`;
+  yield* grantParts(granted);
+  yield '}';
 }
 
-export function grantText({ effects, ...rest }: LeaseGrant): string {
-  return withFields(JSON.stringify(rest), `"effects":[${effects.map(effectText).join(',')}]`);
+export function* grantParts({ effects, plans, ...rest }: LeaseGrant): Parts {
+  yield `${opened(rest)},"effects":[`;
+  for (const [index, effect] of effects.entries()) {
+    if (index > 0) yield ',';
+    yield* effectParts(effect);
+  }
+  yield '],"plans":';
+  yield* listParts(plans, JSON.stringify);
+  yield '}';
 }
 
-function effectText(effect: Effect): string {
-  if (effect.kind !== 'llm.generate') return JSON.stringify(effect);
+function* effectParts(effect: Effect): Parts {
+  if (effect.kind !== 'llm.generate') {
+    yield JSON.stringify(effect);
+    return;
+  }
   const { tools, transcript, ...rest } = effect;
   const { open, sealed, ...head } = transcript;
-  const pages = `"open":[${open.map(frozenText).join(',')}],"sealed":${frozenText(sealed)}`;
-  const fields = `"tools":${frozenText(tools)},"transcript":${withFields(JSON.stringify(head), pages)}`;
-  return withFields(JSON.stringify(rest), fields);
+  yield `${opened(rest)},"tools":${frozenText(tools)},"transcript":${opened(head)},"open":`;
+  yield* listParts(open, frozenText);
+  yield `,"sealed":${frozenText(sealed)}}}`;
 }
 
-/** The JSON text of a non-empty object with more fields added. */
-const withFields = (text: string, more: string): string => `${text.slice(0, -1)},${more}}`;
+function* listParts<Item>(items: readonly Item[], write: (item: Item) => string): Parts {
+  for (const [index, item] of items.entries()) yield `${index === 0 ? '[' : ','}${write(item)}`;
+  yield items.length === 0 ? '[]' : ']';
+}
+
+/** The JSON of a non-empty object without its last bracket. */
+const opened = (value: object): string => JSON.stringify(value).slice(0, -1);
 
 const texts = new WeakMap<object, string>();
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { digestText, canonicalText } from '../../schemas/canonical.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
 import type { Json, JsonObject } from '../../schemas/json.ts';
-import { JSON_DEPTH_MAX } from '../../schemas/limits.ts';
+import { CLAIM_CHARS_PER_BATCH_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { must } from '../../src/client/must.ts';
 import { newRequestBudget } from '../../src/engine/edge/budget.ts';
@@ -200,6 +200,21 @@ describe('time', () => {
     const times = eventsOf(records).map(({ at_ms }) => at_ms);
     expect(times).toEqual([1_005_000, 1_005_000, 1_005_000, 1_065_001, 1_065_001]);
   });
+});
+
+test('the recorded claims of one turn have a bound in characters; calls beyond it claim whole spaces', async () => {
+  const world = await newWorld();
+  const claims = ['a', 'b'].map((space) => ({ space, argument: 'p', form: 'patch' as const, access: 'read' as const }));
+  await world.talk.create(packageOf([tool('many', { parallelism_hint: { parallel_safe: true, claims } })]));
+  await world.talk.run();
+  const p = Array.from({ length: 20 }, (_, at) => `*** Add File: ${'f'.repeat(2_000)}${at}\n`).join('');
+  const calls = Array.from({ length: 8 }, (_, at) => ({ call_id: `c-${at}`, tool_name: 'many', arguments: { p } }));
+  await world.talk.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
+  const recordedClaims = (await world.talk.state()).active_tool_batch?.observed.map((call) => call.claims ?? []) ?? [];
+  const chars = recordedClaims.flat().reduce((sum, { key }) => sum + key.length, 0);
+  expect(chars).toBeGreaterThan(CLAIM_CHARS_PER_BATCH_MAX / 2);
+  expect(chars).toBeLessThan(CLAIM_CHARS_PER_BATCH_MAX + 100);
+  expect(recordedClaims.map((own) => own.length)).toEqual([40, 40, 40, 2, 2, 2, 2, 2]);
 });
 
 describe('the verdict of a schema', () => {

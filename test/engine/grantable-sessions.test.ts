@@ -7,6 +7,7 @@ import { must } from '../../src/client/must.ts';
 import { effects } from '../../src/core/index.ts';
 import { newMemoryEpochs, openEpochs } from '../../src/engine/leases/epochs.ts';
 import { LeaseTable } from '../../src/engine/leases/lease-table.ts';
+import { neverPause } from '../../src/turns.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { leaseRequest } from '../support/engine/world.ts';
 import { roundsOf } from '../support/random.ts';
@@ -17,6 +18,7 @@ const newTable = async (): Promise<LeaseTable> =>
     clock: newVirtualClock(),
     epochs: await openEpochs(newMemoryEpochs()),
     ttlMs: 1_000,
+    pause: neverPause,
     onCallLost: () => undefined,
     onAnswerLost: () => undefined,
   });

@@ -3,8 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { REJECTIONS, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { Problem } from '../../schemas/wire.ts';
+import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
+import { newApp } from '../../src/server/app.ts';
 import { problemOf, problemResponse } from '../../src/server/problem.ts';
+import { fixedTokens } from '../../src/server/tokens.ts';
 import { type RawReply, send, sendBytes } from '../support/engine/raw-http.ts';
 import { TOKEN, serveForAll } from '../support/engine/serving.ts';
 
@@ -98,6 +101,21 @@ describe('a number in a query', () => {
   });
 });
 
+test('a fault inside the engine is answered as one, not as a fault of the journal, and tells nothing else', async () => {
+  const faults: unknown[] = [];
+  const broken = {
+    info: () => () => Promise.reject(new RangeError('Invalid string length in /home/me/x.ts')),
+  } as unknown as EngineClient;
+  const tokens = fixedTokens({ operator: TOKEN });
+  const app = newApp(broken, { tokens, hosts: ['localhost'], onError: (error) => faults.push(error) });
+  const response = await app.request('http://localhost/v1', { headers: { authorization, host: 'localhost' } });
+  const text = await response.text();
+  expect(response.status).toBe(500);
+  expect(JSON.parse(text)).toMatchObject({ code: 'internal', status: 500 });
+  expect(text).not.toMatch(/journal|home|Invalid/);
+  expect(faults).toHaveLength(1);
+});
+
 describe('problem details', () => {
   const statuses: Partial<Record<RejectionCode, number>> = {
     malformed_json: 400,
@@ -109,6 +127,7 @@ describe('problem details', () => {
     too_large: 413,
     queue_full: 429,
     damaged: 500,
+    internal: 500,
     closing: 503,
     storage_failed: 503,
   };

@@ -3,10 +3,12 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 import { must } from '../../src/client/must.ts';
-import { grantText, receiptText } from '../../src/server/receipt-text.ts';
+import { grantParts, receiptParts } from '../../src/server/receipt-text.ts';
 import { A, newWorld, settled } from '../support/engine/world.ts';
 import { callsIn, leaseRequest } from '../support/engine/world.ts';
 
+const grantText = (grant: LeaseGrant): string => Array.from(grantParts(grant)).join('');
+const receiptText = (receipt: SubmitReceipt): string => Array.from(receiptParts(receipt)).join('');
 const whole = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 test('the text of grants and receipts with calls, a transcript and tools is right over twenty turns', async () => {

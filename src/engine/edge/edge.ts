@@ -4,7 +4,7 @@
 import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { plannedOf } from '../../../reducers/batch-index.ts';
-import { claimsOf, computeClaimsAhead } from '../../../reducers/claims.ts';
+import { claimsOf, claimsWithin, computeClaimsAhead } from '../../../reducers/claims.ts';
 import { canonicalText, digestText, inCanonicalOrder } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type NewEvent } from '../../../schemas/event.ts';
@@ -173,8 +173,10 @@ async function keepArguments(
   }
   const stored = await storeText(ports.blobs, text);
   if (isLeft(stored)) return stored;
-  const claims = tool === undefined ? {} : { claims: claimsOf(tool.parallelism_hint, args) };
-  return right({ ...judged, ...claims, arguments_ref: stored.right });
+  if (tool === undefined) return right({ ...judged, arguments_ref: stored.right });
+  const { parallelism_hint: hint } = tool;
+  const claims = claimsWithin(ports.budget.claims, hint, claimsOf(hint, args));
+  return right({ ...judged, claims, arguments_ref: stored.right });
 }
 
 /** The text of a model's arguments when they were not sent as an object: inline, or from a blob. */

@@ -1,9 +1,12 @@
 // What one lease request is granted: effects of the requested kinds that a session owes and no bridge holds.
 import type { CallId, EffectId, OwnerId } from '../../../schemas/ids.ts';
+import { GRANT_CHARS_MAX } from '../../../schemas/limits.ts';
 import type { LeaseGrant, Wanted } from '../../../schemas/wire.ts';
 import type { Epochs } from './epochs.ts';
+import { charsOfEffect, charsOfPlan } from './grant-size.ts';
 import type { Lease } from './lease-holds.ts';
 import type { BridgeEffect, OwedEffects } from './owed-effects.ts';
+import { isWanted } from './wanted-effects.ts';
 
 /** An effect that is granted, under its epoch. */
 export interface Granted {
@@ -12,7 +15,7 @@ export interface Granted {
 }
 
 export interface Grant {
-  /** Adds the effects of one session that the request may be granted. */
+  /** Adds the effects of one session that the request may be granted, while the answer has room for them. */
   addFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): Added;
   /** Adds again the effects of one session that this owner holds and has not started, under the same epochs. */
   repeatFrom(owed: OwedEffects, held: ReadonlyMap<EffectId, Lease>): readonly Granted[];
@@ -41,16 +44,20 @@ export interface GrantRequest extends Wanted {
 export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions): Grant {
   const all: Granted[] = [];
   const plans: LeaseGrant['plans'][number][] = [];
-  let matchesTool: ((tool: string) => boolean) | null = null;
+  let chars = 0;
+  let full = false;
 
-  /** The effect is of a requested kind and, for a call, on a requested tool; for an undo, in the requested workspace. */
-  const isWanted = (effect: BridgeEffect): boolean => {
-    if (!request.kinds.includes(effect.kind)) return false;
-    if (effect.kind === 'call.undo') return effect.workspace === request.workspace;
-    if (effect.kind !== 'tool.call') return true;
-    matchesTool ??= toolMatcher(request.tools);
-    return matchesTool(effect.tool_id);
-  };
+  /** Takes room for an effect, and for the plan of the first call of its session; false when there is none left. */
+  function takesRoom(effect: BridgeEffect, owed: OwedEffects, granted: readonly Granted[]): boolean {
+    const plan = owed.state().active_tool_batch?.plan;
+    const isFirst = effect.kind === 'tool.call' && !granted.some((one) => one.effect.kind === 'tool.call');
+    const more = charsOfEffect(effect) + (isFirst && plan !== undefined ? charsOfPlan(plan) : 0);
+    const count = all.length + granted.length;
+    full ||= count >= request.max || (count > 0 && chars + more > GRANT_CHARS_MAX);
+    if (!full) chars += more;
+    return !full;
+  }
+
   /** Only the owner that runs a call may cancel it. */
   const isForOwner = (effect: BridgeEffect): boolean =>
     effect.kind !== 'tool.cancel' || effect.owner === null || effect.owner === request.owner;
@@ -73,7 +80,7 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
         if (held.has(effect.effect_id)) continue;
         free += 1;
         const isFull = all.length + granted.length >= request.max;
-        if (isFull || isWanted(effect)) wanted = true;
+        if (isFull || isWanted(request, effect)) wanted = true;
         else continue;
         if (isFull) break;
         if (!isForOwner(effect)) continue;
@@ -82,6 +89,7 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
           callsOfOwner ??= callsOf(request.owner, held, granted);
           if (!holdsAll(callsOfOwner, now.after)) continue;
         }
+        if (!takesRoom(now, owed, granted)) break;
         const epoch = epochs.next();
         if (epoch === null) break;
         if (now.kind === 'tool.call') callsOfOwner?.add(now.call_id);
@@ -94,15 +102,16 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
       const granted: Granted[] = [];
       for (const [id, { owner, epoch, call }] of held) {
         const effect = owner === request.owner && epoch !== null ? owed.find(id) : undefined;
-        if (effect === undefined || epoch === null || !isWanted(effect) || !isForOwner(effect)) continue;
+        if (effect === undefined || epoch === null || !isWanted(request, effect) || !isForOwner(effect)) continue;
         if (call !== null && owed.isRunning(call)) continue;
-        if (all.length + granted.length >= request.max) break;
-        granted.push({ effect: withOpenAfter(effect, owed), epoch });
+        const now = withOpenAfter(effect, owed);
+        if (!takesRoom(now, owed, granted)) break;
+        granted.push({ effect: now, epoch });
       }
       add(owed, granted);
       return granted;
     },
-    full: () => all.length >= request.max,
+    full: () => full || all.length >= request.max,
     result: () => ({
       effects: all.map(({ effect }) => effect),
       epochs: all.map(({ epoch }) => epoch),
@@ -127,10 +136,3 @@ function callsOf(owner: OwnerId, held: ReadonlyMap<EffectId, Lease>, granted: re
 }
 
 const holdsAll = (calls: ReadonlySet<CallId>, ids: readonly CallId[]): boolean => ids.every((id) => calls.has(id));
-
-/** Matches tool ids against exact ids and prefixes that end with `*`. */
-function toolMatcher(patterns: readonly string[]): (tool: string) => boolean {
-  const exact = new Set(patterns);
-  const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1));
-  return (tool) => exact.has(tool) || prefixes.some((prefix) => tool.startsWith(prefix));
-}

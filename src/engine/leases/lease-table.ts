@@ -19,9 +19,10 @@ import type {
   Submit,
 } from '../../../schemas/wire.ts';
 import type { Clock } from '../../clock.ts';
+import type { Pause } from '../../turns.ts';
 import type { Epochs } from './epochs.ts';
 import { GrantableSessions } from './grantable-sessions.ts';
-import { type GrantRequest, type Granted, newGrant } from './lease-grant.ts';
+import { type Grant, type GrantRequest, type Granted, newGrant } from './lease-grant.ts';
 import { type Lease, LeaseHolds } from './lease-holds.ts';
 import { type Claimant, type LeaseStatus, leaseStatusOf } from './lease-status.ts';
 import { LeaseWaiters } from './lease-waiters.ts';
@@ -29,6 +30,7 @@ import { type AnswerLost, LostAnswers } from './lost-answers.ts';
 import { OwedEffects, hasWorkOutsideRun } from './owed-effects.ts';
 import { refuseEventId } from './report-ids.ts';
 import { endsItsBatch, openingOf, reportOn } from './reports.ts';
+import { isWanted } from './wanted-effects.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
 type LeaseExpired = Omit<EventOfKind<'LeaseExpired'>, 'v' | 'at_ms' | 'event_id'>;
@@ -37,6 +39,8 @@ export interface LeaseOptions {
   readonly clock: Clock;
   readonly ttlMs: number;
   readonly epochs: Epochs;
+  /** Asked between two sessions that a request may be granted effects of. */
+  readonly pause: Pause;
   /** A call recorded as started has lost its bridge. Called again after each further ttl until the loss is recorded. */
   readonly onCallLost: (session: SessionId, lost: LeaseExpired) => void;
   /** Too many bridges lost a request to a model. Called again in the same way. */
@@ -63,19 +67,25 @@ export class LeaseTable {
     });
     this.#waiters = new LeaseWaiters({
       clock: options.clock,
-      grant: (request, sessions) => this.#grant(request, sessions),
+      grant: (request, sessions, isOver) => this.#grant(request, this.#withWorkFor(request, sessions), { isOver }),
       emptyGrant: () => this.#emptyGrant(),
     });
   }
 
   /** Grants effects; waits for the first as long as the request allows. An aborted request is granted nothing. */
-  lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
-    if (signal?.aborted === true) return Promise.resolve(right(this.#emptyGrant()));
+  async lease(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
+    // Requests that waited before this one are served first.
+    const round = this.#waiters.round();
+    if (round !== null) await round;
+    const search = this.#waiters.beginSearch(request.owner);
+    const isOver = (): boolean => search.isDismissed || signal?.aborted === true;
     const { sessions } = request;
     const candidates = sessions === undefined ? this.#grantable.candidates(request) : undefined;
-    const granted = this.#grant(request, sessions ?? candidates ?? [], candidates);
-    if (granted.effects.length > 0 || request.wait_ms === 0) return Promise.resolve(right(granted));
-    return this.#waiters.wait(request, signal);
+    const granted = await this.#grant(request, sessions ?? candidates ?? [], { isOver, candidates }).finally(() =>
+      this.#waiters.endSearch(search),
+    );
+    if (granted.effects.length > 0 || request.wait_ms === 0 || isOver()) return right(granted);
+    return await this.#waiters.wait(request, search.changed, signal);
   }
 
   /** Begins a submit that also requests leases: its session is offered to no waiting request before {@link endSubmit}. */
@@ -95,7 +105,7 @@ export class LeaseTable {
         ? this.#emptyGrant()
         : again
           ? this.#repeatGrant(session, request)
-          : this.#grant(request, [session]);
+          : this.#grantOf(session, request);
     if (this.#grantable.has(session)) this.#waiters.serveSoon(session);
     return granted;
   }
@@ -256,24 +266,60 @@ export class LeaseTable {
     else this.#offer(session);
   }
 
-  /** Removes from `candidates` each session that has nothing grantable of what is requested. */
-  #grant(
+  /**
+   * Grants effects of these sessions, each in one step, and lets other work go on between two of them. When the request
+   * is over by then, what it was granted is free again.
+   */
+  async #grant(
     request: GrantRequest & Pick<LeaseRequest, 'sessions'>,
     sessions: Iterable<SessionId>,
-    candidates?: Set<SessionId>,
-  ): LeaseGrant {
-    if (this.#draining) return this.#emptyGrant();
+    { isOver, candidates }: { readonly isOver: () => boolean; readonly candidates?: Set<SessionId> | undefined },
+  ): Promise<LeaseGrant> {
     const grant = newGrant(request, this.#options);
-    for (const id of sessions) {
-      const owed = this.#owed.get(id);
-      if (owed === undefined || request.sessions?.includes(id) === false) continue;
-      const { granted, more, wanted } = grant.addFrom(owed, this.#holds.of(id));
-      this.#holdAll(request.owner, granted);
-      if (!more) this.#grantable.delete(id);
-      else if (!wanted) candidates?.delete(id);
-      if (grant.full()) break;
+    for (const id of Array.from(sessions)) {
+      const rest = this.#options.pause();
+      if (rest !== null) await rest;
+      if (this.#draining || isOver() || grant.full()) break;
+      if (request.sessions?.includes(id) !== false) this.#addFrom(id, request, grant, candidates);
     }
+    if (!isOver()) return grant.result();
+    this.#giveBack(request.owner, grant.result());
+    return this.#emptyGrant();
+  }
+
+  /** Grants effects of one session, at once. */
+  #grantOf(session: SessionId, request: GrantRequest): LeaseGrant {
+    const grant = newGrant(request, this.#options);
+    if (!this.#draining) this.#addFrom(session, request, grant);
     return grant.result();
+  }
+
+  /** Removes the session from `candidates` when it has nothing grantable of what is requested. */
+  #addFrom(id: SessionId, { owner }: GrantRequest, grant: Grant, candidates?: Set<SessionId>): void {
+    const owed = this.#owed.get(id);
+    if (owed === undefined) return;
+    const { granted, more, wanted } = grant.addFrom(owed, this.#holds.of(id));
+    this.#holdAll(owner, granted);
+    if (!more) this.#grantable.delete(id);
+    else if (!wanted) candidates?.delete(id);
+  }
+
+  /** Those of the sessions that owe work of a requested kind; the effects of the others are not searched. */
+  *#withWorkFor(request: LeaseRequest, sessions: readonly SessionId[]): Generator<SessionId> {
+    for (const id of sessions) {
+      const owed = this.#grantable.has(id) ? this.#owed.get(id) : undefined;
+      if (owed === undefined) continue;
+      for (const effect of owed.samples()) {
+        if (!isWanted(request, effect)) continue;
+        yield id;
+        break;
+      }
+    }
+  }
+
+  #giveBack(owner: OwnerId, { effects, epochs }: LeaseGrant): void {
+    const leases = effects.map(({ session_id, effect_id }, at) => ({ session_id, effect_id, epoch: epochs[at] ?? 0 }));
+    this.release({ owner, leases });
   }
 
   #repeatGrant(session: SessionId, request: GrantRequest): LeaseGrant {

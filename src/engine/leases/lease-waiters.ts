@@ -1,5 +1,6 @@
 // The lease requests that wait for an effect, and when each is served. Sessions adopt events in bursts, so waiting
-// requests are served once after each burst. A submit that also requests leases is served before the waiting requests.
+// requests are served once after each burst, in rounds: one after the other, each from the sessions that changed before the
+// round. A submit that also requests leases is served before the waiting requests.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { OwnerId, SessionId } from '../../../schemas/ids.ts';
 import { LEASE_WAIT_MS_MAX, QUEUE_MAX } from '../../../schemas/limits.ts';
@@ -9,14 +10,22 @@ import type { Clock } from '../../clock.ts';
 
 interface WaitOptions {
   readonly clock: Clock;
-  /** Grants a request the effects of these sessions that it may have. */
-  readonly grant: (request: LeaseRequest, sessions: readonly SessionId[]) => LeaseGrant;
+  /** Grants a request the effects of these sessions that it may have; none when it is over by the end. */
+  readonly grant: (request: LeaseRequest, sessions: readonly SessionId[], isOver: () => boolean) => Promise<LeaseGrant>;
   readonly emptyGrant: () => LeaseGrant;
 }
 
 interface Waiter {
   readonly request: LeaseRequest;
   readonly answer: (grant: LeaseGrant) => void;
+}
+
+/** A request whose effects are searched for: it may come to wait. */
+interface Search {
+  readonly owner: OwnerId;
+  /** The sessions that changed since it began. */
+  readonly changed: Set<SessionId>;
+  isDismissed: boolean;
 }
 
 export class LeaseWaiters {
@@ -26,14 +35,39 @@ export class LeaseWaiters {
   readonly #submitting = new Map<SessionId, number>();
   /** Sessions in which more may be granted than when the waiting requests were last served. */
   readonly #changed = new Set<SessionId>();
-  #serving = false;
+  readonly #searches = new Set<Search>();
+  #isClosed = false;
+  #round: Promise<void> | null = null;
 
   constructor(options: WaitOptions) {
     this.#options = options;
   }
 
-  /** Resolves with the first grant that is not empty; with an empty one after `wait_ms`, or when aborted. */
-  wait(request: LeaseRequest, signal?: AbortSignal): Promise<Either<Rejection, LeaseGrant>> {
+  /** The round that is under way or due; null when none is. */
+  round(): Promise<void> | null {
+    return this.#round;
+  }
+
+  /** Until {@link endSearch}, the search notes what it may have missed. */
+  beginSearch(owner: OwnerId): Search {
+    const search = { owner, changed: new Set<SessionId>(), isDismissed: this.#isClosed };
+    this.#searches.add(search);
+    return search;
+  }
+
+  endSearch(search: Search): void {
+    this.#searches.delete(search);
+  }
+
+  /**
+   * Resolves with the first grant that is not empty; with an empty one after `wait_ms`, or when aborted. It is served from
+   * the sessions that changed during its search, too.
+   */
+  wait(
+    request: LeaseRequest,
+    changed: ReadonlySet<SessionId>,
+    signal?: AbortSignal,
+  ): Promise<Either<Rejection, LeaseGrant>> {
     if (this.#waiters.size >= QUEUE_MAX) {
       const message = `${QUEUE_MAX} lease requests wait already; send this one again later`;
       return Promise.resolve(left(reject('queue_full', '', message)));
@@ -51,12 +85,14 @@ export class LeaseWaiters {
       const stop = clock.after(Math.min(request.wait_ms, LEASE_WAIT_MS_MAX), giveUp);
       this.#waiters.add(waiter);
       signal?.addEventListener('abort', giveUp, { once: true });
+      for (const session of changed) this.serve(session);
     });
   }
 
   /** Answers every waiting request of an owner with nothing. */
   dismiss(owner: OwnerId): void {
     for (const { request, answer } of this.#waiters) if (request.owner === owner) answer(this.#options.emptyGrant());
+    for (const search of this.#searches) if (search.owner === owner) search.isDismissed = true;
   }
 
   /** Until {@link endSubmit}, {@link serve} skips this session. */
@@ -77,11 +113,10 @@ export class LeaseWaiters {
 
   /** Serves the waiting requests from this session after the current burst of events. */
   serveSoon(session: SessionId): void {
+    for (const { changed } of this.#searches) changed.add(session);
     if (this.#waiters.size === 0) return;
     this.#changed.add(session);
-    if (this.#serving) return;
-    this.#serving = true;
-    queueMicrotask(() => this.#serveNow());
+    this.#serveLater();
   }
 
   /** How many requests wait. */
@@ -89,17 +124,33 @@ export class LeaseWaiters {
     return this.#waiters.size;
   }
 
+  /** Answers every waiting request with nothing, and those that come. */
   close(): void {
+    this.#isClosed = true;
+    for (const search of this.#searches) search.isDismissed = true;
     for (const { answer } of this.#waiters) answer(this.#options.emptyGrant());
   }
 
-  #serveNow(): void {
-    this.#serving = false;
+  #serveLater(): void {
+    // What changes during a round is served in the next one.
+    this.#round ??= Promise.resolve()
+      .then(() => this.#serveAll())
+      .finally(() => {
+        this.#round = null;
+        if (this.#changed.size > 0) this.#serveLater();
+      });
+  }
+
+  async #serveAll(): Promise<void> {
     const changed = Array.from(this.#changed);
     this.#changed.clear();
-    for (const { request, answer } of Array.from(this.#waiters)) {
-      const granted = this.#options.grant(request, changed);
-      if (granted.effects.length > 0) answer(granted);
+    for (const waiter of Array.from(this.#waiters)) {
+      const isOver = (): boolean => !this.#waiters.has(waiter);
+      if (isOver()) continue;
+      // A submit that has begun meanwhile is served before.
+      const sessions = changed.filter((session) => !this.#submitting.has(session));
+      const granted = await this.#options.grant(waiter.request, sessions, isOver);
+      if (granted.effects.length > 0) waiter.answer(granted);
     }
   }
 }

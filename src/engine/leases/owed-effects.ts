@@ -31,6 +31,7 @@ export interface RunningCall extends CallKey {
 export class OwedEffects {
   #state: SessionState;
   #effects: Map<EffectId, BridgeEffect> | null = null;
+  #samples: ReadonlyMap<string, BridgeEffect> = new Map();
 
   constructor(state: SessionState) {
     this.#state = state;
@@ -80,6 +81,12 @@ export class OwedEffects {
     return this.#all().values();
   }
 
+  /** Of each kind of work one effect: of each kind, tool and workspace. Some of it may have been reported meanwhile. */
+  samples(): Iterable<BridgeEffect> {
+    this.#all();
+    return this.#samples.values();
+  }
+
   /** The calls that this one still waits for. */
   openAfter({ after, call_id }: EffectOfKind<'tool.call'>): EffectOfKind<'tool.call'>['after'] {
     const batch = this.#state.active_tool_batch;
@@ -117,12 +124,22 @@ export class OwedEffects {
   #all(): Map<EffectId, BridgeEffect> {
     if (this.#effects !== null) return this.#effects;
     this.#effects = new Map();
+    const samples = new Map<string, BridgeEffect>();
     // Frozen, because the same object may be granted to several bridges in turn.
     for (const effect of effects(this.#state)) {
-      if (isForBridge(effect)) this.#effects.set(effect.effect_id, Object.freeze(effect));
+      if (!isForBridge(effect)) continue;
+      this.#effects.set(effect.effect_id, Object.freeze(effect));
+      samples.set(workOf(effect), effect);
     }
+    this.#samples = samples;
     return this.#effects;
   }
+}
+
+/** What a request may ask for. */
+function workOf(effect: BridgeEffect): string {
+  if (effect.kind === 'tool.call') return `${effect.kind} ${effect.tool_id}`;
+  return effect.kind === 'call.undo' ? `${effect.kind} ${effect.workspace}` : effect.kind;
 }
 
 /** True when these events only start and settle calls of a batch that stays open. */

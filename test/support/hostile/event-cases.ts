@@ -414,10 +414,27 @@ const readCases: readonly HostileCase[] = ['records', 'events', 'state', 'forks'
   },
 }));
 
+/** Requests for leases whose patterns match nothing, while several sessions owe as many calls as a batch has. */
+const leaseCases: readonly HostileCase[] = ['as a request', 'with a submit', 'waiting'].map((how) => ({
+  name: `leases: ${TOOLS_MAX} patterns over many calls, ${how}`,
+  requests: async ({ called }): Promise<readonly HostileRequest[]> => {
+    const calls = upTo(CALLS_PER_BATCH_MAX, MOST, (at) => callOn(at, 'y'));
+    const sessions: string[] = [];
+    for (let at = 0; at < 4; at += 1) sessions.push(await called([FREE], calls));
+    const { owner, wait_ms: _none, ...lease } = LEASE;
+    const change = { kind: 'SessionConfigured', config: {} };
+    const touch = many(4, (at) => post(eventsOf(sessions[at] as string), { events: [change], owner, lease }));
+    if (how === 'with a submit') return touch;
+    if (how === 'as a request') return many(4, (at) => post('/v1/leases', { ...LEASE, max: 256 - at }));
+    return [...many(20, () => post('/v1/leases', { ...LEASE, wait_ms: 500 })), ...touch];
+  },
+}));
+
 export const eventCases: readonly HostileCase[] = [
   ...callCases,
   ...packageCases,
   ...kindCases,
   ...grantCases,
   ...readCases,
+  ...leaseCases,
 ];
