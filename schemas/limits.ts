@@ -91,6 +91,13 @@ export const SCHEMA_VALUES_INLINE_MAX = 512;
  * then counts as one that does not fit, and the verdict says that its check took too long.
  */
 export const SCHEMA_CHECK_MS_MAX = 250;
+/**
+ * Most checks of all sessions that wait for the other thread. Beyond it, one that is not made counts as a value that does not
+ * fit, and the verdict says so: one of a schema whose last check took too long, else the new one.
+ */
+export const SCHEMA_CHECKS_WAITING_MAX = 64;
+/** The checks that wait share this time, in milliseconds, down to SCHEMA_CHECK_MS_MIN for each. */
+export const SCHEMA_CHECKS_MS_MAX = 2_000;
 /** Longest start of the other thread, in milliseconds. A check that waited for it counts as one that took too long. */
 export const SCHEMA_THREAD_START_MS_MAX = 10_000;
 /** Largest heap of the other thread, in MiB. A check that needs more counts as one that took too long. */
