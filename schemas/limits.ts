@@ -279,6 +279,17 @@ export const CONNECTIONS_OF_VIEWERS_MAX = CONNECTIONS_MAX / 2;
  * connection is closed.
  */
 export const STALLED_MS_MAX = 30_000;
+/**
+ * Most bytes of request bodies and of blobs being sent that a server holds at a time. A further request is refused as
+ * `queue_full`.
+ */
+export const BODIES_BYTES_MAX = 512 * 1_048_576;
+/** How many of them only operators may use. */
+export const BODIES_BYTES_FOR_OPERATORS = 128 * 1_048_576;
+/** Most of them that viewers may use. */
+export const BODIES_BYTES_OF_VIEWERS_MAX = 128 * 1_048_576;
+/** Most blobs that a server reads at a time in order to send them. Further ones wait. */
+export const BODY_READS_MAX = 4;
 /** Longest time in which a server reads a request, in milliseconds. Then its connection is closed. */
 export const REQUEST_MS_MAX = 30_000;
 /** Most lease requests of one server that wait for work at a time. A further one is refused as `queue_full`. */
