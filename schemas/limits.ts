@@ -103,6 +103,13 @@ export const SCHEMA_VALUES_INLINE_MAX = 512;
  * then counts as one that does not fit, and the verdict says that its check took too long.
  */
 export const SCHEMA_CHECK_MS_MAX = 250;
+/**
+ * Most checks of all sessions that wait for the other thread. Beyond it, one that is not made counts as a value that does not
+ * fit, and the verdict says so: one of a schema whose last check took too long, else the new one.
+ */
+export const SCHEMA_CHECKS_WAITING_MAX = 64;
+/** The checks that wait share this time, in milliseconds, down to SCHEMA_CHECK_MS_MIN for each. */
+export const SCHEMA_CHECKS_MS_MAX = 2_000;
 /** Longest start of the other thread, in milliseconds. A check that waited for it counts as one that took too long. */
 export const SCHEMA_THREAD_START_MS_MAX = 10_000;
 /** Largest heap of the other thread, in MiB. A check that needs more counts as one that took too long. */
@@ -303,6 +310,17 @@ export const REQUESTS_OF_VIEWERS_MAX = 16;
  * connection is closed.
  */
 export const STALLED_MS_MAX = 30_000;
+/**
+ * Most bytes of request bodies and of blobs being sent that a server holds at a time. A further request is refused as
+ * `queue_full`.
+ */
+export const BODIES_BYTES_MAX = 512 * 1_048_576;
+/** How many of them only operators may use. */
+export const BODIES_BYTES_FOR_OPERATORS = 128 * 1_048_576;
+/** Most of them that viewers may use. */
+export const BODIES_BYTES_OF_VIEWERS_MAX = 128 * 1_048_576;
+/** Most blobs that a server reads at a time in order to send them. Further ones wait. */
+export const BODY_READS_MAX = 4;
 /** Longest time in which a server reads a request, in milliseconds. Then its connection is closed. */
 export const REQUEST_MS_MAX = 30_000;
 /** Most lease requests of one server that wait for work at a time. A further one is refused as `queue_full`. */

@@ -34,13 +34,14 @@ import { FollowRefused } from '../client/follow-refused.ts';
 import { refuseRoute, withAccess } from '../client/with-access.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { pause } from '../turns.ts';
+import { newBodyRoom } from './body-room.ts';
 import { readBytes, readJson } from './body.ts';
 import type { Door } from './door.ts';
 import { streamEvents } from './event-stream.ts';
 import { streamBackup } from './backup-stream.ts';
 import { type Guarded, guard, unauthorized } from './guard.ts';
-import { incomingOf } from './headers.ts';
 import { jsonInParts, jsonParts } from './json-parts.ts';
+import { incomingOf, outgoingOf } from './headers.ts';
 import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
 import { grantParts, receiptParts } from './receipt-text.ts';
@@ -79,6 +80,7 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
     );
   });
 
+  const room = newBodyRoom();
   const clients = new WeakMap<Access, EngineClient>();
   const clientOf = (access: Access): EngineClient => {
     const known = clients.get(access) ?? withAccess(client, access);
@@ -104,7 +106,14 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
     app.on(method, path, async (context) => {
       const { access } = context.get('holder');
       const refusal = refuseRoute(access, name);
-      return refusal === null ? await handlers[name](context, clientOf(access)) : problemResponse(refusal);
+      if (refusal !== null) return problemResponse(refusal);
+      const own = room.enter(access.scope, outgoingOf(context));
+      context.set('room', own);
+      try {
+        return await handlers[name](context, clientOf(access));
+      } finally {
+        own.done();
+      }
     });
   }
   return app;
@@ -162,7 +171,12 @@ const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | '
     return isLeft(joined) ? problemResponse(joined.left) : Response.json({ ref: joined.right }, { status: 201 });
   },
   getBlob: async (context, client) => {
-    const blob = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
+    const room = context.get('room');
+    const blob = await room.read(async () => {
+      const read = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
+      const full = isLeft(read) ? null : room.take(read.right.length);
+      return full === null ? read : left(full);
+    });
     if (isLeft(blob)) return problemResponse(blob.left);
     const headers = { 'content-type': 'application/octet-stream', 'content-length': String(blob.right.length) };
     return new Response(blob.right.length === 0 ? null : inParts(blob.right), { headers });

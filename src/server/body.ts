@@ -7,14 +7,18 @@ import { BODY_BYTES_MAX, BODY_VALUES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { pause } from '../turns.ts';
 import { markUnshared } from '../client/wire-text.ts';
+import type { Guarded } from './guard.ts';
 import { headerOf, incomingOf } from './headers.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 /** The body's bytes, at most `bytesMax`; a longer body is not read to its end. */
-export async function readBytes(context: Context, bytesMax: number): Answer<Uint8Array> {
+export async function readBytes(context: Context<Guarded>, bytesMax: number): Answer<Uint8Array> {
   const tooLarge = left(reject('too_large', '', `the body has more than ${bytesMax} bytes`));
-  if (Number(headerOf(context, 'content-length') ?? 0) > bytesMax) return tooLarge;
+  const stated = headerOf(context, 'content-length');
+  if (Number(stated ?? 0) > bytesMax) return tooLarge;
+  const full = context.get('room').take(stated === undefined ? bytesMax : Number(stated));
+  if (full !== null) return left(full);
   const incoming = incomingOf(context);
   const source = incoming ?? context.req.raw.body;
   if (source === null) return right(new Uint8Array());
@@ -99,7 +103,7 @@ async function iterate(source: AsyncIterable<unknown>, bytesMax: number): Promis
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The body, parsed and checked against the value domain. It must be `application/json` in UTF-8. */
-export async function readJson(context: Context): Answer<Json> {
+export async function readJson(context: Context<Guarded>): Answer<Json> {
   if (!isJson(headerOf(context, 'content-type') ?? ''))
     return left(reject('malformed_json', '/content-type', 'the content type must be application/json'));
   const bytes = await readBytes(context, BODY_BYTES_MAX);

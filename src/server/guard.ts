@@ -5,6 +5,7 @@ import type { MiddlewareHandler } from 'hono';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { pause } from '../turns.ts';
 import { REQUESTS_OF_VIEWERS_MAX } from '../../schemas/limits.ts';
+import type { RequestRoom } from './body-room.ts';
 import type { Door } from './door.ts';
 import { headerOf, incomingOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
@@ -17,9 +18,9 @@ export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::
 export const unauthorized = (): Rejection =>
   reject('unauthorized', '/authorization', 'send "Authorization: Bearer <token>"');
 
-/** What the guard learns of a request. */
+/** What the guard learns of a request, and the room for its bodies. */
 export interface Guarded {
-  Variables: { readonly holder: TokenHolder };
+  Variables: { readonly holder: TokenHolder; readonly room: RequestRoom };
 }
 
 /** `door`: keeps the connections of those who name a token; without one, as in a test without a server, none is kept. */

@@ -13,6 +13,7 @@ import { owesBridge } from '../../core/owing.ts';
 import { headFacts } from '../../core/session-head.ts';
 import { recordedNothing, tellError, writeFault } from '../faults.ts';
 import type { LoadedFrom, LoadedSession } from '../sessions/load-session.ts';
+import { Overtaken, isBrake } from './brakes.ts';
 import { type PendingSteps, commitOf } from './pending-steps.ts';
 import { type QueuedRequest, type Receipt, RequestQueue } from './request-queue.ts';
 import { type LookUp, type StepPorts, type SteppedRequests, stepRequests } from './step-requests.ts';
@@ -36,6 +37,8 @@ export class LiveSession {
   #chars: number;
   #draining = false;
   #retired = false;
+  /** Gives up the group that waits for a check. */
+  #overtake: (() => void) | null = null;
 
   constructor({ state, chain, from }: LoadedSession, ports: SessionPorts) {
     this.id = state.session_id;
@@ -78,7 +81,8 @@ export class LiveSession {
     const refusal = this.#queue.refuse(bytes);
     if (refusal !== null) return Promise.resolve(left(refusal));
     return new Promise((answer) => {
-      this.#queue.add({ request, bytes, answer });
+      this.#queue.add({ request, bytes, begun: new Map(), answer });
+      if (isBrake(request)) this.#overtake?.();
       if (!this.#draining) void this.#drain();
     });
   }
@@ -90,6 +94,10 @@ export class LiveSession {
       try {
         await this.#commit(group);
       } catch (error) {
+        if (error instanceof Overtaken) {
+          this.#putBack(group);
+          continue;
+        }
         tellError(this.#ports.tellFault, this.id, 'writing events', error);
         // An internal error after stepping: only the journal shows what was recorded, so the session is loaded again.
         this.#lose();
@@ -97,6 +105,12 @@ export class LiveSession {
       }
     }
     this.#draining = false;
+  }
+
+  /** A group that was given up waits again, behind the requests that overtook it. */
+  #putBack(group: readonly QueuedRequest[]): void {
+    if (!this.#retired) this.#queue.putBackBehindBrakes(group);
+    else for (const { answer } of group) answer(null);
   }
 
   /** Steps, appends, adopts, answers, publishes. Durability needs this order. */
@@ -131,7 +145,25 @@ export class LiveSession {
   }
 
   #step(group: readonly QueuedRequest[], lookUp: LookUp): Promise<SteppedRequests> {
-    return stepRequests(this.#ports, { id: this.id, state: this.#state }, group, lookUp);
+    const start = {
+      id: this.id,
+      state: this.#state,
+      wait: <T>(work: Promise<T>) => this.#waitUnlessOvertaken(group, work),
+    };
+    return stepRequests(this.#ports, start, group, lookUp);
+  }
+
+  /** Awaits a check for a request of this group; rejects when a request that ends work waits meanwhile. */
+  async #waitUnlessOvertaken<T>(group: readonly QueuedRequest[], work: Promise<T>): Promise<T> {
+    if (this.#queue.hasBrake() || group.some(({ request }) => isBrake(request))) throw new Overtaken();
+    try {
+      return await new Promise((resolve, fail) => {
+        this.#overtake = () => fail(new Overtaken());
+        work.then(resolve, fail);
+      });
+    } finally {
+      this.#overtake = null;
+    }
   }
 
   /** Makes the blobs durable, then the commit; the rejection when that failed. */

@@ -5,12 +5,15 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import { APPEND_BYTES_MAX, EVENTS_PER_COMMIT_MAX, QUEUE_BYTES_MAX, QUEUE_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
+import type { CheckWaits } from '../edge/budget.ts';
+import { isBrake } from './brakes.ts';
 
 export type Receipt = Either<Rejection, SubmitReceipt>;
 
 export interface QueuedRequest {
   readonly request: Submit;
   readonly bytes: number;
+  readonly begun: CheckWaits['begun'];
   /** Called with null when this session is retired: submit to the session that replaced it. */
   readonly answer: (receipt: Receipt | null) => void;
 }
@@ -19,6 +22,8 @@ export class RequestQueue {
   readonly #session: SessionId;
   readonly #waiting: QueuedRequest[] = [];
   #bytes = 0;
+  /** Most requests of the next group. */
+  #next = Infinity;
 
   constructor(session: SessionId) {
     this.#session = session;
@@ -45,7 +50,10 @@ export class RequestQueue {
     let events = 0;
     let bytes = 0;
     let count = 0;
+    const most = this.#next;
+    this.#next = Infinity;
     for (const waiting of this.#waiting) {
+      if (count >= most) break;
       if (count > 0 && !fitsAppend(events + waiting.request.events.length, bytes + waiting.bytes)) break;
       events += waiting.request.events.length;
       bytes += waiting.bytes;
@@ -53,6 +61,19 @@ export class RequestQueue {
     }
     this.#bytes -= bytes;
     return this.#waiting.splice(0, count);
+  }
+
+  hasBrake(): boolean {
+    return this.#waiting.some(({ request }) => isBrake(request));
+  }
+
+  /** Puts a group back that was not appended. The requests that end work, of all that wait, are next, as a group. */
+  putBackBehindBrakes(group: readonly QueuedRequest[]): void {
+    const all = [...group, ...this.#waiting.splice(0)];
+    const brakes = all.filter(({ request }) => isBrake(request));
+    this.#waiting.push(...brakes, ...all.filter(({ request }) => !isBrake(request)));
+    this.#bytes = all.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#next = brakes.length;
   }
 
   removeAll(): readonly QueuedRequest[] {

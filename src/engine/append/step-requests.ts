@@ -1,5 +1,6 @@
 // Steps the requests of one group, one after the other, on top of a session's durable state. Nothing here is durable or
-// visible yet: a request that is refused or that fails leaves the steps of the others unchanged.
+// visible yet: a request that is refused or that fails leaves the steps of the others unchanged. So a group that waits for a
+// check on another thread can be given up, and stepped again after a request that ends work.
 import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Ingress, NewEvent } from '../../../schemas/event.ts';
@@ -10,13 +11,14 @@ import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
 import { owesBridge } from '../../core/owing.ts';
 import { foldNew } from '../../core/step.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { type RequestBudget, newRequestBudget } from '../edge/budget.ts';
+import { type CheckWaits, type RequestBudget, newRequestBudget } from '../edge/budget.ts';
 import { type EdgePorts, toEvent } from '../edge/edge.ts';
 import { type TellFault, stepFault, tellError } from '../faults.ts';
+import { Overtaken } from './brakes.ts';
 import { type EventAnswer, findPending, findRecorded } from './known-events.ts';
 import { type PendingSteps, addStep, addSteps, noSteps } from './pending-steps.ts';
 import { findUnreadable } from './readable.ts';
-import type { Receipt } from './request-queue.ts';
+import type { QueuedRequest, Receipt } from './request-queue.ts';
 import { fillUndo } from './undo-request.ts';
 
 export interface StepPorts extends EdgePorts {
@@ -32,6 +34,8 @@ export interface StepPorts extends EdgePorts {
 export interface StepStart {
   readonly id: SessionId;
   readonly state: SessionState;
+  /** Awaits checks on the other thread; rejects with {@link Overtaken}. */
+  readonly wait: CheckWaits['wait'];
 }
 
 /** When the journal is searched for an event id: before the event is stepped, or only after it was refused. */
@@ -46,14 +50,14 @@ export interface SteppedRequests {
 export async function stepRequests(
   ports: StepPorts,
   start: StepStart,
-  requests: readonly { readonly request: Submit }[],
+  requests: readonly Pick<QueuedRequest, 'request' | 'begun'>[],
   lookUp: LookUp,
 ): Promise<SteppedRequests> {
   const steps = noSteps(start.state);
   const receipts: Receipt[] = [];
-  for (const { request } of requests) {
+  for (const { request, begun } of requests) {
     const own = noSteps(steps.state);
-    const budget = newRequestBudget();
+    const budget = newRequestBudget({ begun, wait: start.wait });
     receipts.push(await stepSafely({ ports, start, lookUp, request, budget, before: steps, own }));
   }
   return { steps, receipts };
@@ -78,6 +82,7 @@ async function stepSafely(requested: RequestSteps): Promise<Receipt> {
   try {
     return await stepRequest(requested);
   } catch (error) {
+    if (error instanceof Overtaken) throw error;
     tellError(requested.ports.tellFault, requested.start.id, 'stepping a request', error);
     return left(stepFault());
   }

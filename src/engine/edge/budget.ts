@@ -1,8 +1,17 @@
 // What one request may cost at the edge, whatever its events are. Every check takes from it.
 import { type ClaimRoom, newClaimRoom } from '../../../reducers/claims.ts';
 import { ARGUMENT_BYTES_REQUEST_MAX, SCHEMA_CHECK_MS_MAX, SCHEMA_STEPS_REQUEST_MAX } from '../../../schemas/limits.ts';
+import type { ThreadAnswer } from './schema-thread.ts';
 
-export interface RequestBudget {
+/** How a request waits for checks on the other thread. */
+export interface CheckWaits {
+  /** The checks that the request began, by schema and value. A request that is stepped again does not begin them again. */
+  readonly begun: Map<string, Promise<ThreadAnswer>>;
+  /** Awaits work; it rejects when the request is to be stepped again later. */
+  readonly wait: <T>(work: Promise<T>) => Promise<T>;
+}
+
+export interface RequestBudget extends CheckWaits {
   /** Steps of checks against schemas on the engine's own thread. */
   schemaSteps: number;
   /** Milliseconds of such checks on the other thread. */
@@ -13,7 +22,8 @@ export interface RequestBudget {
   readonly claims: ClaimRoom;
 }
 
-export const newRequestBudget = (): RequestBudget => ({
+export const newRequestBudget = (waits: CheckWaits = { begun: new Map(), wait: (work) => work }): RequestBudget => ({
+  ...waits,
   schemaSteps: SCHEMA_STEPS_REQUEST_MAX,
   schemaMs: SCHEMA_CHECK_MS_MAX,
   argumentBytes: ARGUMENT_BYTES_REQUEST_MAX,

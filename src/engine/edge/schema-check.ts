@@ -2,6 +2,7 @@
 // (docs/design.md, "Settled questions"). The verdict is a fact in the event: another version of the validator changes no
 // recorded session. A check whose cost is known to be small is made at once, every other one on another thread.
 import { createRequire } from 'node:module';
+import { digestText } from '../../../schemas/canonical.ts';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
 import {
   SCHEMA_CHECK_MS_MAX,
@@ -15,7 +16,7 @@ import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { RequestBudget } from './budget.ts';
 import { type SchemaFault, type Validator, newCompiler } from './schema-compile.ts';
 import { isCountable, valuesIn } from './schema-steps.ts';
-import { checkThread } from './schema-thread.ts';
+import { type NumberedSchema, type ThreadAnswer, checkThread } from './schema-thread.ts';
 
 export type SchemaCheck = (
   tool: ToolSpec,
@@ -67,19 +68,33 @@ let schemas = 0;
 /** Checks on the other thread. Each check that takes too long halves the time of the next one against its schema. */
 function newThreadCheck(schema: JsonObject): Check {
   schemas += 1;
-  const numbered = { number: schemas, text: '' };
+  const numbered = { number: schemas, text: '', slow: false };
   let msMax = SCHEMA_CHECK_MS_MAX;
   return async (value, budget) => {
     if (numbered.text === '') numbered.text = JSON.stringify(schema);
-    const { found, ms } = await checkThread.check(numbered, JSON.stringify(value), () =>
-      Math.min(msMax, budget.schemaMs),
-    );
-    budget.schemaMs -= ms;
+    const { found, ms } = await checkElsewhere(numbered, JSON.stringify(value), msMax, budget);
+    if (found === 'crowded') return TOO_MANY;
+    numbered.slow = found === 'late';
     if (found === 'uncompiled') return NOT_CHECKED;
     if (found !== 'late') return verdictOf(found);
     if (ms >= msMax) msMax = Math.max(SCHEMA_CHECK_MS_MIN, msMax >> 1);
     return TOO_LONG;
   };
+}
+
+/** The answer of the other thread, within the budget of the request. */
+async function checkElsewhere(
+  schema: NumberedSchema,
+  value: string,
+  msMax: number,
+  budget: RequestBudget,
+): Promise<ThreadAnswer> {
+  const key = digestText(`${schema.text}\n${value}`);
+  const begun = budget.begun.get(key) ?? checkThread.check(schema, value, () => Math.min(msMax, budget.schemaMs));
+  budget.begun.set(key, begun);
+  const answer = await budget.wait(begun);
+  budget.schemaMs -= answer.ms;
+  return answer;
 }
 
 // ajv is seventy modules and takes about 40 ms to load, so it is loaded for the first check.
@@ -100,9 +115,8 @@ export async function findCompileFault(schema: JsonObject, budget: RequestBudget
     return schemaFault(schema);
   }
   schemas += 1;
-  const numbered = { number: schemas, text: JSON.stringify(schema) };
-  const { found, ms } = await checkThread.check(numbered, '{}', () => budget.schemaMs);
-  budget.schemaMs -= ms;
+  const numbered = { number: schemas, text: JSON.stringify(schema), slow: false };
+  const { found } = await checkElsewhere(numbered, '{}', SCHEMA_CHECK_MS_MAX, budget);
   if (found !== 'uncompiled') return null;
   return schemaFault(schema) ?? 'it refers to itself without end';
 }
@@ -113,6 +127,12 @@ const TOO_LONG: SchemaVerdict = {
   valid: false,
   path: '',
   message: 'checking it against the schema takes too long; send less, or simpler values',
+};
+
+const TOO_MANY: SchemaVerdict = {
+  valid: false,
+  path: '',
+  message: 'it was not checked, because too many checks of other sessions wait; make the same call again',
 };
 
 function verdictOf(fault: SchemaFault | null): SchemaVerdict {
