@@ -28,6 +28,13 @@ export const BLOB_PARTS_MAX = 256;
 export const BLOB_PART_BYTES = 1_048_576;
 /** Most requests to join blobs that wait or run at a time: one runs. A further one is refused as `queue_full`. */
 export const BLOB_JOINS_WAITING_MAX = 16;
+/**
+ * Most bytes of blobs that clients have put to an engine since its start and that no event names. A further one is refused as
+ * `uploads_full`.
+ */
+export const UNNAMED_BLOB_BYTES_MAX = 4_294_967_296;
+/** A smaller blob counts as so many bytes among them, so that their number is bounded. */
+export const UNNAMED_BLOB_BYTES_MIN = 16_384;
 /** Largest attachment, in bytes. A larger one is refused as `invalid_shape`. */
 export const ATTACHMENT_BYTES_MAX = 16 * 1_048_576;
 /** Most attachments of one message or result. More are refused as `invalid_shape`. */

@@ -22,6 +22,8 @@ export const REJECTIONS = {
     'The engine has as many active sessions as it accepts. Finish or interrupt some, then try again.',
   storage_failed: 'The journal did not accept the write, and nothing was recorded. Check the disk and try again.',
   storage_full: 'The disk is full, and nothing was recorded. Free some space and try again; no restart is needed.',
+  uploads_full:
+    'Too many bytes were put that no event names. Name them in events; `refold gc` deletes those of unfinished uploads.',
   in_use: 'Another process has it open, and only one process may. Use that process through the client, or stop it.',
   storage_unknown: 'The journal did not answer. Look up the event id before you send the event again.',
   damaged: 'The stored stream does not verify. Restore it from an export or a backup.',

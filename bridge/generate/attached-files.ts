@@ -20,7 +20,7 @@ export function noteFiles<M extends Message>(message: M, attachments: Attachment
 export interface FileSource {
   readonly read: ReadBlob;
   /** Whether a file must not be sent, because it holds a secret. */
-  readonly withheld?: (bytes: Uint8Array, ref: Digest) => boolean;
+  readonly withheld?: (bytes: Uint8Array, ref: Digest) => Promise<boolean>;
 }
 
 /** The messages with their files, read; the text of a message names those that are left out, and why. */
@@ -81,7 +81,7 @@ async function withFilesOf(message: Attachable, { attachments, sent, source }: R
       if (!sent.has(attachment)) return `[${nameOf(attachment)} is left out: ${TOO_MUCH}]`;
       const blob = await source.read(attachment.ref);
       if (isLeft(blob)) return `[${nameOf(attachment)} cannot be read now (${blob.left.code}).]`;
-      if (source.withheld?.(blob.right, attachment.ref) === true)
+      if ((await source.withheld?.(blob.right, attachment.ref)) === true)
         return `[${nameOf(attachment)} is left out: it holds a secret.]`;
       const { media_type, name } = attachment;
       return { media_type, ...(name === undefined ? {} : { name }), bytes: blob.right };

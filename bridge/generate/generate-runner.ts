@@ -65,8 +65,8 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
 
   /** Notes in `cut` what was cut out. */
   async function answer(effect: Generate, signal: AbortSignal, cut: CutSoFar): Promise<Ingress> {
-    const withholding: SecretFileCheck = (bytes, ref) => {
-      const found = withheld(bytes, ref);
+    const withholding: SecretFileCheck = async (bytes, ref) => {
+      const found = await withheld(bytes, ref);
       if (found) cut.request = true;
       return found;
     };

@@ -2,17 +2,20 @@
 // the recorded one.
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { digestText } from '../../schemas/canonical.ts';
+import { COMPACT_REQUESTS_MAX } from '../../schemas/limits.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { Exchange } from '../../schemas/model-turn.ts';
 import type { BlobReader } from '../engine-link/blob-reader.ts';
 import { ENCODERS, apiOfEncoder, loadDialect } from '../providers/api/dialects.ts';
 import { messageOf } from '../log.ts';
 import type { WireRequest } from '../providers/api/dialect.ts';
+import type { GenerateRequest } from '../providers/provider.ts';
+import { compactRequest, readConversation } from './compact-request.ts';
 import { requestOf } from './generate-runner.ts';
 
 export interface RecordedAnswer {
-  /** What the log owed before the answer. */
-  readonly effect: EffectOfKind<'llm.generate'>;
+  /** What the log owed before the answer: a generate, or the compaction before it. */
+  readonly effect: EffectOfKind<'llm.compact' | 'llm.generate'>;
   /** Absent when the answer recorded none. */
   readonly exchange?: Exchange;
 }
@@ -45,16 +48,21 @@ export async function rebuildRequest(
     return incomparable(`${what} this version of refold`);
   }
   const reader = counting(blobs);
-  const request = await requestOf(effect, { blobs: { ...reader, kept: () => null } });
+  const requests = await requestsOf(effect, reader);
   const dialect = await loadDialect(api);
   const { model, base_url: baseUrl, stream } = exchange.target;
-  let wire: WireRequest;
+  let wire: WireRequest | null = null;
   try {
-    wire = dialect.encode(request, { model, baseUrl, stream });
+    for (const request of requests) {
+      const written = dialect.encode(request, { model, baseUrl, stream });
+      wire ??= written;
+      if (digestText(written.body) === recorded) wire = written;
+    }
   } catch (error) {
     const why = `it cannot be written: ${messageOf(error)}`;
     return ENCODERS[api] === exchange.encoder ? { ...nothing, comparison: 'different', why } : incomparable(why);
   }
+  if (wire === null) throw new TypeError('an effect has at least one request');
   const rebuilt = digestText(wire.body);
   const why = rebuilt === recorded ? null : whyNotComparable(exchange, ENCODERS[api], reader.missing());
   return {
@@ -66,6 +74,17 @@ export async function rebuildRequest(
     path: wire.path,
     body: wire.body,
   };
+}
+
+/** What the effect may have sent: a compaction asks again with shorter texts, and its answer does not say which request it answers. */
+async function requestsOf(
+  effect: RecordedAnswer['effect'],
+  reader: Pick<BlobReader, 'read'>,
+): Promise<readonly GenerateRequest[]> {
+  const blobs = { ...reader, kept: () => null };
+  if (effect.kind === 'llm.generate') return [await requestOf(effect, { blobs })];
+  const conversation = await readConversation(effect, blobs);
+  return Array.from({ length: COMPACT_REQUESTS_MAX }, (_, index) => compactRequest(effect, conversation, index + 1));
 }
 
 /** Why digests that differ prove nothing; null when they do. */

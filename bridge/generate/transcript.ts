@@ -56,7 +56,7 @@ export interface TranscriptBlobs {
   /** `named`: attachments are not read; the texts name them. */
   readonly files?: 'sent' | 'named';
   /** Whether a file must not be sent, because it holds a secret. */
-  readonly withheld?: (bytes: Uint8Array, ref: Digest) => boolean;
+  readonly withheld?: (bytes: Uint8Array, ref: Digest) => Promise<boolean>;
 }
 
 /** The text of any content; when it cannot be read, its excerpts and a note. */

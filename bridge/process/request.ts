@@ -32,9 +32,13 @@ async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
 function recordedAnswer(line: string): RecordedAnswer {
   const value: unknown = JSON.parse(line);
   const effect = decode(Effect, isPlainObject(value) ? value['effect'] : null);
-  if (isLeft(effect) || effect.right.kind !== 'llm.generate') throw new TypeError('effect must be a generate');
+  if (isLeft(effect)) throw new TypeError(effect.left.message);
+  const { right: owed } = effect;
+  if (owed.kind !== 'llm.generate' && owed.kind !== 'llm.compact') {
+    throw new TypeError('effect must be a generate or a compaction');
+  }
   const exchange = isPlainObject(value) ? value['exchange'] : undefined;
-  return Exchange.is(exchange) ? { effect: effect.right, exchange } : { effect: effect.right };
+  return Exchange.is(exchange) ? { effect: owed, exchange } : { effect: owed };
 }
 
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);

@@ -53,7 +53,7 @@ export function addAudit(program: Program): void {
   command(
     program,
     'explain <session-or-file>',
-    'explain why a tool was in or out, or what happened to a call or in a turn of the model',
+    'explain why a tool was in or out, or what happened to a call, in a turn of the model, or in its compactions',
     async (options, [source = ''], output) => {
       const { explainCommand } = await import('./commands/explain.ts');
       const [tool, call] = [textOption(options, 'tool'), textOption(options, 'call')];
@@ -64,6 +64,7 @@ export function addAudit(program: Program): void {
         ...turn,
         ...(tool === undefined ? {} : { tool }),
         ...(call === undefined ? {} : { call }),
+        ...(options['compactions'] === true ? { compactions: true } : {}),
       };
       return await explainCommand({ source, ...wanted, dataDir: await dataDir(options) }, output);
     },
@@ -71,7 +72,10 @@ export function addAudit(program: Program): void {
     .option('--at <n>', 'after the first n events (default: all)')
     .addOption(new Option('--tool <name-or-id>', 'only this tool (default: every tool)').conflicts('call'))
     .option('--call <id>', 'this call')
-    .addOption(new Option('--turn <n>', 'this turn of every run').conflicts(['tool', 'call']));
+    .addOption(new Option('--turn <n>', 'this turn of every run').conflicts(['tool', 'call']))
+    .addOption(
+      new Option('--compactions', 'why and how the conversation was compacted').conflicts(['tool', 'call', 'turn']),
+    );
 }
 
 export function addTimeline(program: Program): void {
@@ -98,13 +102,20 @@ export function addRequest(program: Program): void {
       const turn = wholeNumber(options, 'turn', 1);
       const session = await sessionArgument(id);
       return await requestCommand(
-        { dataDir: await dataDir(options), session, turn, ...(run === undefined ? {} : { run }) },
+        {
+          dataDir: await dataDir(options),
+          session,
+          turn,
+          ...(run === undefined ? {} : { run }),
+          compaction: options['compaction'] === true,
+        },
         output,
       );
     },
   )
     .requiredOption('--turn <n>', 'the turn')
-    .option('--run <id>', 'the run (default: the last one that has this turn)');
+    .option('--run <id>', 'the run (default: the last one that has this turn)')
+    .option('--compaction', 'the request for the summary before the turn, not that of the turn');
 }
 
 export function addCheckpoint(program: Program): void {

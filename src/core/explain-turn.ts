@@ -5,8 +5,9 @@ import type { EventOfKind } from '../../schemas/event.ts';
 import type { RunId } from '../../schemas/ids.ts';
 import type { ModelApi, Stop } from '../../schemas/model-turn.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
-import type { Compaction, RunEnding, Usage } from '../../schemas/run.ts';
+import type { RunEnding, RunState, Usage } from '../../schemas/run.ts';
 import type { SessionState } from '../../schemas/state.ts';
+import { type CompactionExplanation, advanceCompaction, beginCompaction, isOpen } from './explain-compaction.ts';
 import { type Moment, momentOf } from './explain-confirmation.ts';
 import type { FoldedEvent } from './folded-event.ts';
 import { newReplayer } from './replay.ts';
@@ -16,24 +17,13 @@ export interface TurnExplanation {
   readonly turn: number;
   readonly began: Moment;
   /** The compaction of the conversation before it; null when none was due. */
-  readonly compaction: TurnCompaction | null;
+  readonly compaction: CompactionExplanation | null;
   /** The generates that failed, in order. */
   readonly failures: readonly TurnFailure[];
   /** Null when the model gave no answer. */
   readonly answer: TurnAnswer | null;
   /** How the run ended in this turn; null when it went on, or is still in it. */
   readonly ending: Omit<RunEnding, 'output'> | null;
-}
-
-export interface TurnCompaction {
-  readonly owed: Moment;
-  readonly cause: Compaction['cause'];
-  /** The mark of the run's config, and the tokens of the answer that exceeded it. */
-  readonly mark: number | null;
-  readonly used: number | null;
-  readonly failures: readonly TurnFailure[];
-  /** Null when there is no summary. */
-  readonly summary: (Moment & { readonly entries: number; readonly usage: Usage | null }) | null;
 }
 
 export interface TurnFailure extends Moment {
@@ -91,22 +81,15 @@ export function explainTurn(records: Iterable<StreamRecord>, turn: number): read
 const isIn = ({ run_id, turn }: TurnExplanation, { run }: SessionState): boolean =>
   run?.run_id === run_id && run.turn === turn;
 
-function begin({ run_id, turn, compact, config }: NonNullable<SessionState['run']>, folded: FoldedEvent) {
-  const moment = momentOf(folded);
-  const isOwed = compact?.answered === false;
-  const { used } = folded.after.transcript;
-  const compaction: TurnCompaction | null = !isOwed
-    ? null
-    : {
-        owed: moment,
-        cause: compact.cause,
-        mark: config.context?.mark ?? null,
-        used: used ?? null,
-        failures: [],
-        summary: null,
-      };
-  return { run_id, turn, began: moment, compaction, failures: [], answer: null, ending: null };
-}
+const begin = ({ run_id, turn }: RunState, folded: FoldedEvent): TurnExplanation => ({
+  run_id,
+  turn,
+  began: momentOf(folded),
+  compaction: beginCompaction(folded),
+  failures: [],
+  answer: null,
+  ending: null,
+});
 
 function advance(known: TurnExplanation, folded: FoldedEvent): TurnExplanation {
   const { event, after } = folded;
@@ -114,23 +97,16 @@ function advance(known: TurnExplanation, folded: FoldedEvent): TurnExplanation {
   const moment = momentOf(folded);
   const record = after.run?.run_id === run_id ? undefined : after.run_history.find((run) => run.run_id === run_id);
   const ending = record === undefined ? known.ending : withoutOutput(record.ending);
-  const failed = (tried: boolean): TurnFailure => {
-    const { code, message } = event as EventOfKind<'GenerateFailed' | 'CompactFailed'>;
-    return { ...moment, code, message, again: tried && isIn(known, after) };
-  };
-  const turn = { ...known, ending };
-  if (event.kind === 'ToolCallsObserved') return { ...turn, answer: answerOf(event, moment) };
-  if (event.kind === 'GenerateFailed') return { ...turn, failures: [...known.failures, failed(true)] };
   const { compaction } = known;
-  if (compaction === null) return turn;
-  if (event.kind === 'CompactFailed') {
-    const again = after.run?.compact?.answered === false;
-    return { ...turn, compaction: { ...compaction, failures: [...compaction.failures, failed(again)] } };
-  }
-  if (event.kind !== 'ContextCompacted') return turn;
-  // An earlier summary is among the entries that this one stands for.
-  const entries = after.transcript.summary?.count ?? 0;
-  return { ...turn, compaction: { ...compaction, summary: { ...moment, entries, usage: event.usage ?? null } } };
+  const turn = {
+    ...known,
+    ending,
+    compaction: compaction !== null && isOpen(compaction) ? advanceCompaction(compaction, folded) : compaction,
+  };
+  if (event.kind === 'ToolCallsObserved') return { ...turn, answer: answerOf(event, moment) };
+  if (event.kind !== 'GenerateFailed') return turn;
+  const { code, message } = event;
+  return { ...turn, failures: [...known.failures, { ...moment, code, message, again: isIn(known, after) }] };
 }
 
 const withoutOutput = ({ outcome, code, message }: RunEnding): TurnExplanation['ending'] => ({

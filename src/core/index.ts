@@ -30,6 +30,12 @@ export {
 export { effects } from './effects.ts';
 export { type CallExplanation, type CallHistory, explainCall, newCallHistory } from './explain-call.ts';
 export { type ToolExplanation, type ToolHistory, explain, newToolHistory } from './explain-tools.ts';
+export {
+  type CompactionExplanation,
+  type CompactionHistory,
+  explainCompactions,
+  newCompactionHistory,
+} from './explain-compaction.ts';
 export { type TurnExplanation, type TurnHistory, explainTurn, newTurnHistory } from './explain-turn.ts';
 export { type ForkEnd, type ForkOrder, type Forker, forkedGenesis, newForker } from './fork.ts';
 export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis, defaultOrigin } from './genesis.ts';

@@ -73,6 +73,8 @@ export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'everyTable
   readonly metrics?: Metrics;
   /** The minimum number of events between two snapshots of a session. */
   readonly snapshotEveryEvents?: number;
+  /** Most bytes of blobs that clients have put and no event names; UNNAMED_BLOB_BYTES_MAX by default. */
+  readonly unnamedBlobBytesMax?: number;
 }
 
 export interface Engine {
@@ -183,7 +185,8 @@ export const startEngine =
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const ending = { closed: closed.signal, draining: draining.signal };
     const shared = { sessions, leases, journal, blobs, notices, deltas, info, tellFault };
-    const whole = newInProcessClient({ ...shared, pause: ports.pause ?? pause, ...ending });
+    const { unnamedBlobBytesMax } = ports;
+    const whole = newInProcessClient({ ...shared, pause: ports.pause ?? pause, ...ending, unnamedBlobBytesMax });
     addGauges(metrics, { sessions, leases, startedAtMs: info.started_at_ms, draining: draining.signal });
     return right({
       client: withAccess(measureClient(whole, metrics), OPERATOR),

@@ -1,5 +1,5 @@
 // The client of an engine in the same process: the same interface and the same rejections as over HTTP.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode, integer } from '../../schemas/codec.ts';
@@ -41,6 +41,7 @@ import type { LiveSession } from './append/live-session.ts';
 import { type Intake, newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 import { commitRecords, firstRecords } from './sessions/records.ts';
+import { namedBlobs, newUnnamedBlobs } from './unnamed-blobs.ts';
 import { submitAndLease } from './submit-and-lease.ts';
 import type { Sessions } from './sessions/sessions.ts';
 
@@ -57,6 +58,8 @@ export interface InProcessPorts {
   /** Aborts when the engine begins to drain: it takes reports, and no new work. */
   readonly draining: AbortSignal;
   readonly pause: Pause;
+  /** Instead of UNNAMED_BLOB_BYTES_MAX. */
+  readonly unnamedBlobBytesMax?: number | undefined;
 }
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -66,12 +69,18 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
 
   const intake = newIntake(closed, ports.tellFault, pause);
   const unlessDraining = refusingWhen(draining);
-  const joins = newBlobJoins(blobs);
+  const unnamed = newUnnamedBlobs(ports.unnamedBlobBytesMax);
+  const joins = newBlobJoins(blobs, unnamed);
+  const naming = async <T>(request: object, answered: Answer<T>): Answer<T> => {
+    const answer = await answered;
+    if (isRight(answer)) unnamed.named(namedBlobs(request));
+    return answer;
+  };
 
   return {
     info: () => intake.whileOpen(() => Promise.resolve(right(ports.info))),
     createSession: (request = {}) =>
-      unlessDraining(intake.withRequest(CreateSession, request, (asked) => sessions.create(asked))),
+      unlessDraining(intake.withRequest(CreateSession, request, (asked) => naming(asked, sessions.create(asked)))),
     fork: (id, request = {}) =>
       unlessDraining(
         intake.withArgument(SessionId, id, (known) =>
@@ -91,7 +100,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         intake.withRequest(Submit, request, async (submitted, bytes) =>
           draining.aborted && (await startsRun(ports, known, submitted))
             ? left(drains())
-            : await submitAndLease(ports, known, submitted, bytes),
+            : await naming(submitted, submitAndLease(ports, known, submitted, bytes)),
         )(),
       ),
     records: (id, from, limit = READ_PAGE_EVENTS) =>
@@ -110,7 +119,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       ),
     backup: () => backupParts(journal, blobs, closed),
     ...leasing(ports, intake),
-    putBlob: (bytes, options) => intake.whileOpen(() => blobs.put(bytes, options)()),
+    putBlob: (bytes, options) => intake.whileOpen(() => unnamed.put(bytes.length, () => blobs.put(bytes, options)())),
     joinBlobs: (request) => intake.withRequest(JoinBlobs, request, (asked) => joins(asked)),
     getBlob: (ref) => intake.withArgument(Digest, ref, (known) => blobs.get(known)()),
     close: () => Promise.resolve(),

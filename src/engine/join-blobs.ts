@@ -1,5 +1,6 @@
 // Joins blobs into one: how a client stores a large blob without one large request. The parts are blobs like any other,
-// so nothing is kept of an upload that is never finished but blobs, which `refold gc` deletes.
+// so nothing is kept of an upload that is never finished but blobs, which are bounded (unnamed-blobs.ts), and which `refold gc`
+// deletes.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -9,13 +10,14 @@ import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { JoinBlobs } from '../../schemas/wire.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { openKeyedWork } from '../blobs/keyed-work.ts';
+import type { UnnamedBlobs } from './unnamed-blobs.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 /** Stores the joined bytes, and returns their digest. One join runs at a time: each needs as much memory as its blob and one part. */
 export type BlobJoins = (request: JoinBlobs) => Answer<Digest>;
 
-export function newBlobJoins(blobs: Blobs): BlobJoins {
+export function newBlobJoins(blobs: Blobs, unnamed: UnnamedBlobs): BlobJoins {
   const work = openKeyedWork(1);
   let waiting = 0;
   return async ({ parts }) => {
@@ -25,18 +27,23 @@ export function newBlobJoins(blobs: Blobs): BlobJoins {
     }
     waiting += 1;
     try {
-      return await work.run('join', () => join(blobs, parts));
+      return await work.run('join', () => join({ blobs, unnamed }, parts));
     } finally {
       waiting -= 1;
     }
   };
 }
 
-const join = (blobs: Blobs, parts: readonly Digest[]): Answer<Digest> =>
+interface Stores {
+  readonly blobs: Blobs;
+  readonly unnamed: UnnamedBlobs;
+}
+
+const join = ({ blobs, unnamed }: Stores, parts: readonly Digest[]): Answer<Digest> =>
   pipe(
     () => sizeOf(blobs, parts),
     TE.chain((size) => () => readAll(blobs, parts, size)),
-    TE.chain((bytes) => blobs.put(bytes)),
+    TE.chain((bytes) => () => unnamed.put(bytes.length, blobs.put(bytes), parts)),
   )();
 
 async function readAll(blobs: Blobs, parts: readonly Digest[], size: number): Answer<Uint8Array> {

@@ -22,6 +22,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   storage_failed: 503,
   in_use: 503,
   storage_full: 507,
+  uploads_full: 507,
   storage_unknown: 503,
   closing: 503,
   damaged: 500,

@@ -5,8 +5,11 @@ import { digestText } from '../../schemas/canonical.ts';
 import { BLOB_JOINS_WAITING_MAX } from '../../schemas/limits.ts';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import { must } from '../../src/client/must.ts';
+import type { Blobs } from '../../src/blobs/blobs.ts';
 import { newBlobJoins } from '../../src/engine/join-blobs.ts';
+import { newUnnamedBlobs } from '../../src/engine/unnamed-blobs.ts';
 
+const newJoins = (blobs: Blobs) => newBlobJoins(blobs, newUnnamedBlobs());
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 test('one join runs at a time, and only so many wait', async () => {
@@ -14,7 +17,7 @@ test('one join runs at a time, and only so many wait', async () => {
   const part = await must(blobs.put(bytesOf('a')));
   let running = 0;
   let most = 0;
-  const joins = newBlobJoins({
+  const joins = newJoins({
     ...blobs,
     put: (bytes) => async () => {
       running += 1;
@@ -36,7 +39,7 @@ test('a part whose size changes meanwhile is damaged, and nothing is stored', as
   const blobs = openMemoryBlobs();
   const part = await must(blobs.put(bytesOf('abc')));
   for (const bytes of [2, 4]) {
-    const joins = newBlobJoins({
+    const joins = newJoins({
       ...blobs,
       ends: () => () => Promise.resolve(right({ bytes, head: bytesOf('a'), tail: bytesOf('c') })),
     });

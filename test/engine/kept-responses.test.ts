@@ -79,3 +79,31 @@ test('a response of another size or content is bad', async () => {
   await world.talk.submit([answer as LooseIngress]);
   expect((await checked(world)).bad).toMatchObject([{ path: '/event/exchange/response', code: 'damaged' }]);
 });
+
+test.each(['ContextCompacted', 'CompactFailed'] as const)(
+  'that of a compaction (%s), which a crash may lose: absent then, not bad',
+  async (kind) => {
+    const world = await newWorld();
+    const { client } = world.engine;
+    await world.talk.create(packageOf([FREE]));
+    await world.talk.submit([{ kind: 'SessionConfigured', config: { context: { mark: 1_000_000 } } }]);
+    await world.talk.submit([{ kind: 'RunRequested', input: { text: 'go' } }]);
+    const answer = { kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls: [], content: { text: 'done' } };
+    await world.talk.submit([answer as LooseIngress]);
+    await world.talk.submit([{ kind: 'RunRequested', input: { text: 'go on' } }]);
+    const of = { run_id: 'run-2', turn: 1 };
+    await world.talk.submit([{ kind: 'GenerateFailed', ...of, code: 'context_length', message: 'too long' }]);
+    const { run } = await world.talk.state();
+    const response = await must(client.putBlob(bytesOf('the answer'), { durable: false }));
+    const answered =
+      kind === 'ContextCompacted'
+        ? { through: run?.compact?.through, summary: { text: 'It went.' } }
+        : { code: 'provider_terminal', message: 'it made calls' };
+    const report = { kind, run_id: 'run-2', turn: run?.turn, ...answered, exchange: exchangeOf('the answer') };
+    await world.talk.submit([report as LooseIngress]);
+    expect(await collected(world)).toEqual([]);
+    expect(await checked(world)).toMatchObject({ absent: 0, bad: [] });
+    await must(world.disk.blobs.delete(response));
+    expect(await checked(world)).toMatchObject({ absent: 1, bad: [] });
+  },
+);

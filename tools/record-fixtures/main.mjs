@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import * as attachments from './attachments.mjs';
 import * as batches from './batches.mjs';
 import * as consent from './consent.mjs';
 import * as everyPart from './every-part.mjs';
@@ -23,7 +24,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 let refused = 0;
-const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules, modelTurns];
+const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules, modelTurns, attachments];
 for (const record of MODULES.flatMap((module) => Object.values(module))) {
   const session = record();
   const name = session.state.session_id;

@@ -12,7 +12,7 @@ import {
   ProviderError,
   type ProviderExchange,
 } from '../provider.ts';
-import type { Dialect, WireRequest } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
 import { loadDialect } from './dialects.ts';
 import { baseUrlFault, endpoint, redirectTarget } from './endpoint.ts';
 import { type ExactJson, parseExact } from './exact-json.ts';
@@ -21,6 +21,7 @@ import { keyHeaders } from './key-headers.ts';
 import { type TakeDelta, readAnswer, readErrorText } from './read-body.ts';
 import { costOf } from './refuse-costly.ts';
 import { type Silence, watchSilence } from './silence.ts';
+import { type WireBytes, encodeInSlices } from './wire-body.ts';
 import { type WireAttempt, type WireExchange, settleExchange } from './wire-exchange.ts';
 import { errorWithout, newDeltaGate, replyWithout } from './without-keys.ts';
 
@@ -72,7 +73,7 @@ export function apiProvider(options: ApiProviderOptions): Provider {
         const tried = await tryOnce({ options, dialect, keys, request, model, stream, signal, onDelta: gate.take });
         if (tried.sent === null || signal.aborted) return { answer: tried.answer, exchange: null };
         const { wire, exchange } = await settleExchange(tried.sent, keys);
-        await options.onExchange?.(wire);
+        await options.onExchange?.(wire());
         return { answer: tried.answer, exchange };
       };
       let ended = await attempt(true);
@@ -133,9 +134,9 @@ async function tryOnce(attempt: Attempt): Promise<Tried> {
   const { options, dialect, request, model, stream } = attempt;
   const { api, baseUrl } = options;
   const target = { model, baseUrl, stream };
-  let wire: WireRequest;
+  let wire: WireBytes;
   try {
-    wire = dialect.encode(request, target);
+    wire = await encodeInSlices(dialect, request, target);
   } catch (error) {
     return { answer: new AttemptFailed(encodingFault(error)), sent: null };
   }
@@ -149,11 +150,7 @@ const encodingFault = (error: unknown): ProviderError =>
     : new ProviderError('provider_terminal', `cannot write the request: ${messageOf(error)}`);
 
 /** Sends the request and reads the answer; notes in `sent` what comes. */
-async function exchange(
-  attempt: Attempt,
-  wire: WireRequest,
-  sent: WireAttempt,
-): Promise<GenerateReply | AttemptFailed> {
+async function exchange(attempt: Attempt, wire: WireBytes, sent: WireAttempt): Promise<GenerateReply | AttemptFailed> {
   const { options, dialect, model, signal, onDelta } = attempt;
   const silence = watchSilence(options, signal);
   const { received } = sent;
@@ -179,8 +176,8 @@ async function exchange(
   }
 }
 
-const send = ({ transport = fetch, ...options }: ApiProviderOptions, wire: WireRequest, silence: Silence) =>
-  transport(endpoint(options.baseUrl, wire.path), {
+const send = ({ transport, ...options }: ApiProviderOptions, wire: WireBytes, silence: Silence) => {
+  const init = {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -188,11 +185,15 @@ const send = ({ transport = fetch, ...options }: ApiProviderOptions, wire: WireR
       ...wire.headers,
       ...keyHeaders(options),
     },
-    body: wire.body,
     // A redirect would take the key and the conversation to a server that was not named.
     redirect: 'manual',
     signal: silence.signal,
-  });
+  } as const;
+  const url = endpoint(options.baseUrl, wire.path);
+  return transport === undefined
+    ? fetch(url, { ...init, body: wire.body })
+    : transport(url, { ...init, body: wire.body.toString('utf8') });
+};
 
 /** The layout names the model that was asked for: servers answer with other names of it. */
 const asked = (model: string, reply: GenerateReply): GenerateReply =>

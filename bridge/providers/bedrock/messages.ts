@@ -16,6 +16,7 @@ import { wireIds } from '../api/wire-ids.ts';
 import type { AssistantMessage, Message, MessageAttachment, MessageCall, ToolMessage } from '../provider.ts';
 import { leftOut, newAttachmentWriter } from './attachments.ts';
 import { idRuleOf, needsSignature, takesRichResults } from './model-traits.ts';
+import { withoutHalfWork } from './server-work.ts';
 
 export interface ConverseMessage extends ExactObject {
   readonly role: 'user' | 'assistant';
@@ -116,7 +117,7 @@ function withText(content: readonly ExactJson[]): readonly ExactJson[] {
 }
 
 function assistantBlocks(message: AssistantMessage, model: string): readonly ExactJson[] {
-  const blocks = [...(rebuilt(message, model) ?? plainBlocks(message))];
+  const blocks = [...withoutHalfWork(rebuilt(message, model) ?? plainBlocks(message))];
   // A turn may not end with reasoning.
   for (let last = blocks.at(-1); last instanceof RawJson && isReasoning(last.text); last = blocks.at(-1)) blocks.pop();
   return blocks;

@@ -4,10 +4,12 @@ import type { ToolChoice } from '../../../schemas/run.ts';
 import { type ExactJson, type ExactObject, isExactObject, objectIn, textIn } from '../api/exact-json.ts';
 import { messagesTool } from '../anthropic/tool-schema.ts';
 import type { ConverseMessage } from './messages.ts';
+import { serverBlock } from './server-work.ts';
 
 /**
  * `toolConfig`; null when there is none to send. Converse has no choice `none`: then no tool is offered. It refuses messages with
- * calls without a `toolConfig`: when no tool is offered, those that were called are described as not available.
+ * calls without a `toolConfig`: when no tool is offered, those that were called are described as not available, the
+ * provider's own among them.
  */
 export function toolConfig(
   tools: readonly OfferedTool[],
@@ -46,6 +48,6 @@ const missingTool = (name: string): ExactObject => ({
 });
 
 function calledTool(block: ExactJson): readonly string[] {
-  const name = isExactObject(block) ? textIn(objectIn(block['toolUse'])['name']) : '';
+  const name = isExactObject(block) ? textIn(objectIn(block['toolUse'])['name']) : (serverBlock(block)?.name ?? '');
   return name === '' ? [] : [name];
 }

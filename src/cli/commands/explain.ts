@@ -5,10 +5,12 @@ import type { SessionState } from '../../../schemas/state.ts';
 import { decideConsent } from '../../../reducers/consent.ts';
 import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts';
 import { type ToolExplanation, newToolHistory, describeProfile } from '../../core/explain-tools.ts';
+import { newCompactionHistory } from '../../core/explain-compaction.ts';
 import { newTurnHistory } from '../../core/explain-turn.ts';
 import { schemaFault } from '../../engine/edge/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../audit/call-lines.ts';
+import { compactionLines } from '../audit/compaction-lines.ts';
 import { turnLines } from '../audit/turn-lines.ts';
 import { type Source, foldSource, withSources } from '../audit/source.ts';
 
@@ -22,13 +24,16 @@ export interface ExplainCommand {
   readonly call?: string;
   /** The number of a turn; each run may have one. */
   readonly turn?: number;
+  /** Every compaction of the conversation. */
+  readonly compactions?: boolean;
   readonly dataDir: string;
 }
 
 export function explainCommand(command: ExplainCommand, output: Output): Promise<number> {
   return withSources([command.source], command.dataDir, async ([source]) => {
     const { call, turn } = command;
-    if (turn !== undefined) await explainTurns(source as Source, { ...command, turn }, output);
+    if (command.compactions === true) await explainCompactions(source as Source, command, output);
+    else if (turn !== undefined) await explainTurns(source as Source, { ...command, turn }, output);
     else if (call === undefined) await explainTools(source as Source, command, output);
     else await explainCalls(source as Source, { ...command, call: brand<'CallId'>(call) }, output);
     return 0;
@@ -136,6 +141,19 @@ async function explainTurns(
   for (const explanation of found) {
     output.object({ session_id: state.session_id, at: events, ...explanation });
     for (const line of turnLines(explanation)) output.line(line);
+  }
+}
+
+async function explainCompactions(source: Source, { at }: ExplainCommand, output: Output): Promise<void> {
+  const history = newCompactionHistory();
+  const { state, events } = await foldSource(source, at, (folded) => history.add(folded));
+  const found = history.result();
+  head(state, events, output);
+  if (found.length === 0) output.line('no compaction was owed');
+  for (const explanation of found) {
+    output.object({ session_id: state.session_id, at: events, ...explanation });
+    output.line(`${pc.bold(`turn ${explanation.turn}`)} of ${explanation.run_id}`);
+    for (const line of compactionLines(explanation)) output.line(line);
   }
 }
 

@@ -1,6 +1,7 @@
 // `refold request`: writes the request of a recorded turn again, and compares it with what was sent.
 import pc from 'picocolors';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
+import type { EventOfKind, IngressEvent } from '../../../schemas/event.ts';
 import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
 import type { Exchange } from '../../../schemas/model-turn.ts';
 import { tokenFile } from '../../client/token-file.ts';
@@ -18,6 +19,8 @@ export interface RequestCommand {
   readonly turn: number;
   /** The last run that has this turn when absent. */
   readonly run?: string;
+  /** The request of the compaction before the turn, not that of its generate. */
+  readonly compaction?: boolean;
 }
 
 /** As the bridge answers (bridge/generate/rebuild-request.ts). */
@@ -61,20 +64,31 @@ export async function requestCommand(command: RequestCommand, output: Output): P
 /** An answer of a model, with what was owed before it. */
 interface Answer {
   readonly position: Position;
-  readonly effect: EffectOfKind<'llm.generate'>;
+  readonly effect: EffectOfKind<'llm.compact' | 'llm.generate'>;
   readonly exchange: Exchange | undefined;
 }
 
-function answerIn({ position, event, before }: FoldedEvent, { turn, run }: RequestCommand): Answer | null {
-  if (event.kind !== 'ToolCallsObserved' && event.kind !== 'GenerateFailed') return null;
-  if (event.turn !== turn || (run !== undefined && event.run_id !== run)) return null;
-  const effect = effects(before).find((owed) => owed.kind === 'llm.generate');
-  return effect?.kind === 'llm.generate' ? { position, effect, exchange: event.exchange } : null;
+function answerIn({ position, event, before }: FoldedEvent, command: RequestCommand): Answer | null {
+  const { turn, run, compaction = false } = command;
+  if (!isAnswer(event) || event.turn !== turn || (run !== undefined && event.run_id !== run)) return null;
+  const kind = event.kind === 'ContextCompacted' || event.kind === 'CompactFailed' ? 'llm.compact' : 'llm.generate';
+  if ((kind === 'llm.compact') !== compaction) return null;
+  const effect = effects(before).find((owed) => owed.kind === kind);
+  return effect?.kind === 'llm.generate' || effect?.kind === 'llm.compact'
+    ? { position, effect, exchange: event.exchange }
+    : null;
 }
 
-function noSuchTurn({ session, turn, run }: RequestCommand): CommandFailure {
+const ANSWERS = ['ToolCallsObserved', 'GenerateFailed', 'ContextCompacted', 'CompactFailed'] as const;
+
+const isAnswer = (event: IngressEvent): event is EventOfKind<(typeof ANSWERS)[number]> =>
+  (ANSWERS as readonly string[]).includes(event.kind);
+
+function noSuchTurn({ session, turn, run, compaction = false }: RequestCommand): CommandFailure {
   const where = run === undefined ? session : `${run} of ${session}`;
-  const message = `${where} has no answer of a model in turn ${turn}. To see its turns: refold timeline ${session}`;
+  const message = compaction
+    ? `${where} has no answered compaction in turn ${turn}. To see its compactions: refold explain ${session} --compactions`
+    : `${where} has no answer of a model in turn ${turn}. To see its turns: refold timeline ${session}`;
   return new CommandFailure('unknown_turn', message);
 }
 
@@ -83,7 +97,9 @@ function lines({ position, effect, exchange }: Answer, rebuilt: Rebuilt): readon
   const colour = comparison === 'equal' ? pc.green : comparison === 'different' ? pc.red : pc.yellow;
   const target = exchange?.target === undefined ? '' : ` to ${exchange.target.base_url}${path ?? ''}`;
   return [
-    pc.dim(`${effect.run_id}, turn ${effect.turn}, answered at position ${position}${visible(target)}`),
+    pc.dim(
+      `${effect.run_id}, ${effect.kind === 'llm.compact' ? 'compaction before ' : ''}turn ${effect.turn}, answered at position ${position}${visible(target)}`,
+    ),
     ...(body === null ? [] : [visible(body)]),
     `${colour(comparison)}${why === null ? '' : `: ${visible(why)}`}`,
     ...(recorded === null ? [] : [pc.dim(`recorded ${recorded}  ${exchange?.encoder ?? ''}`)]),

@@ -91,7 +91,7 @@ describe('the files of a request', () => {
   });
 
   test('that hold a secret are named in the text', async () => {
-    const withheld = (bytes: Uint8Array): boolean => bytes.length === PNG.length;
+    const withheld = (bytes: Uint8Array): Promise<boolean> => Promise.resolve(bytes.length === PNG.length);
     const [message] = await rendered([said('', IMAGE)], { ...storeOf(PNG), withheld });
     const text = `[The file a.png (image/png, ${PNG.length} bytes) is left out: it holds a secret.]`;
     expect(message).toEqual({ role: 'user', text });
@@ -161,19 +161,20 @@ test('the model gets the files of the conversation, and none that holds a secret
   ]);
 });
 
-test('a file is searched for secrets once, until too many others were', () => {
+test('a file is searched for secrets once, until too many others were', async () => {
   const searched: number[] = [];
   const check = newSecretFileCheck({
+    reach: 0,
     has: (bytes) => {
       searched.push(bytes.length);
       return bytes.length === 1;
     },
   });
-  const ask = (length: number): boolean => check(new Uint8Array(length), digestText(`${length}`));
-  expect([ask(1), ask(2), ask(1), ask(2)]).toEqual([true, false, true, false]);
+  const ask = (length: number): Promise<boolean> => check(new Uint8Array(length), digestText(`${length}`));
+  expect([await ask(1), await ask(2), await ask(1), await ask(2)]).toEqual([true, false, true, false]);
   expect(searched).toEqual([1, 2]);
-  for (let length = 3; length <= SEARCHED_FILES_MAX + 1; length += 1) ask(length);
+  for (let length = 3; length <= SEARCHED_FILES_MAX + 1; length += 1) await ask(length);
   searched.length = 0;
-  expect([ask(1), ask(1)]).toEqual([true, true]);
+  expect([await ask(1), await ask(1)]).toEqual([true, true]);
   expect(searched).toEqual([1]);
 });

@@ -1,21 +1,39 @@
 // A compaction by the bridge: what the model is asked, what is reported, and what the next generate sends.
+import { right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
-import { COMPACT_INSTRUCTIONS, conversationText } from '../../../bridge/generate/compact-runner.ts';
-import type { GenerateReply, GenerateRequest, Message } from '../../../bridge/providers/provider.ts';
+import {
+  COMPACT_INSTRUCTIONS,
+  compactRequest,
+  conversationText,
+  readConversation,
+} from '../../../bridge/generate/compact-request.ts';
+import { rebuildRequest } from '../../../bridge/generate/rebuild-request.ts';
+import { ENCODERS, loadDialect } from '../../../bridge/providers/api/dialects.ts';
+import type { GenerateReply, GenerateRequest, Message, ProviderExchange } from '../../../bridge/providers/provider.ts';
 import { ProviderError } from '../../../bridge/providers/provider.ts';
+import { digestText } from '../../../schemas/canonical.ts';
+import type { EffectOfKind } from '../../../schemas/effect.ts';
+import type { Digest } from '../../../schemas/ids.ts';
 import { COMPACT_REQUESTS_MAX, COMPACT_TEXT_CHARS } from '../../../schemas/limits.ts';
+import type { Exchange } from '../../../schemas/model-turn.ts';
+import { effects } from '../../../src/core/effects.ts';
 import { SESSION, call, newWorld } from '../../support/bridge/harness.ts';
 
 const SECRET = 'sk-0123456789abcdef';
+/** Stands in the instructions; a secret where a test says so. */
+const PRIVATE = 'The door opens with a-long-password.';
 const isCompaction = ({ instructions }: GenerateRequest): boolean => instructions === COMPACT_INSTRUCTIONS;
 
 /** A run of four turns with calls, which passes its mark in the fourth, and then ends. */
-async function longRun(summary: (request: GenerateRequest) => GenerateReply, secrets: readonly string[] = []) {
+async function longRun(
+  summary: (request: GenerateRequest, world: ReturnType<typeof newWorld>) => GenerateReply,
+  secrets: readonly string[] = [],
+) {
   const asked: GenerateRequest[] = [];
-  const world = newWorld({ config: { context: { mark: 100 }, instructions: { text: 'Be brief.' } } });
+  const world = newWorld({ config: { context: { mark: 100 }, instructions: { text: `Be brief. ${PRIVATE}` } } });
   const generate = (request: GenerateRequest): Promise<GenerateReply> => {
     asked.push(request);
-    if (isCompaction(request)) return new Promise((resolve) => resolve(summary(request)));
+    if (isCompaction(request)) return new Promise((resolve) => resolve(summary(request, world)));
     const { turn } = request;
     if (turn > 4) return Promise.resolve({ content: 'done', calls: [] });
     const usage = { input_tokens: turn === 4 ? 101 : 1, output_tokens: 0 };
@@ -128,3 +146,103 @@ test('no text or name of a tool or a model passes for a line that says whose a m
   const odd = 'read]  [user] x';
   expect(heads).toEqual(['[user]', '[assistant]', `[call of ${odd}]`, `[result of ${odd}]`, '[end]']);
 });
+
+describe('what went over the wire of a compaction', () => {
+  const wire = (text: string, request = 'the request'): ProviderExchange => ({
+    encoder: 'openai.chat/1',
+    request: digestText(request),
+    target: { model: 'm', base_url: 'https://models.example/v1', stream: true },
+    response: Buffer.from(text),
+  });
+  const recordedOf = (event: { readonly exchange?: Exchange } | undefined) => event?.exchange;
+  const stored = (world: Awaited<ReturnType<typeof longRun>>['world'], exchange: Exchange | undefined): string =>
+    Buffer.from(world.engine.blobs.get(exchange?.response as Digest) ?? []).toString();
+
+  test('is recorded beside the summary', async () => {
+    const { world } = await longRun(() => ({ content: 'All.', calls: [], exchange: wire('the bytes') }));
+    const exchange = recordedOf(world.engine.of('ContextCompacted')[0]);
+    expect(exchange).toMatchObject({ request: digestText('the request'), response_bytes: 9 });
+    expect(exchange).not.toHaveProperty('request_redacted');
+    expect(stored(world, exchange)).toBe('the bytes');
+  });
+
+  test.each<[string, () => GenerateReply]>([
+    [
+      'the server refused',
+      () => {
+        throw new ProviderError('provider_terminal', 'no', null, wire('refused'));
+      },
+    ],
+    [
+      'the model could not take any request',
+      () => {
+        throw new ProviderError('context_length', 'too long', null, wire('refused'));
+      },
+    ],
+    ['made calls', () => ({ content: 'x', calls: [call('a', 'read')], exchange: wire('refused') })],
+    ['was empty', () => ({ content: ' ', calls: [], exchange: wire('refused') })],
+    ['was cut', () => ({ content: 'x', calls: [], stop: { reason: 'length' }, exchange: wire('refused') })],
+    ['was no reply', () => ({ exchange: wire('refused') }) as GenerateReply],
+  ])('is recorded beside a failure, when the answer %s', async (_, summary) => {
+    const { world } = await longRun(summary);
+    const exchange = recordedOf(world.engine.of('CompactFailed')[0]);
+    expect(exchange).toMatchObject({ encoder: 'openai.chat/1', response_bytes: 7 });
+    expect(stored(world, exchange)).toBe('refused');
+  });
+
+  test('says that a secret was cut out of the conversation, or of the answer', async () => {
+    const answered = await longRun(
+      () => ({ content: `is ${SECRET}`, calls: [], exchange: wire(`is ${SECRET}`) }),
+      [SECRET],
+    );
+    const exchange = recordedOf(answered.world.engine.of('ContextCompacted')[0]);
+    expect(exchange).toMatchObject({ response_redacted: true });
+    expect(stored(answered.world, exchange)).toBe('is ‹secret›');
+    const spread = await longRun(
+      () => ({ content: SECRET, calls: [call('a', 'read')], exchange: wire('in pieces') }),
+      [SECRET],
+    );
+    const failed = recordedOf(spread.world.engine.of('CompactFailed')[0]);
+    expect(failed).toMatchObject({ response_redacted: true });
+    expect(failed).not.toHaveProperty('response');
+    const asked = await longRun(() => ({ content: 'x', calls: [], exchange: wire('x') }), [PRIVATE]);
+    expect(recordedOf(asked.world.engine.of('ContextCompacted')[0])).toMatchObject({ request_redacted: true });
+  });
+});
+
+test.each([1, 2, COMPACT_REQUESTS_MAX])(
+  'request %i of a compaction is written again with the same digest',
+  async (nth) => {
+    const owed = await owedCompaction();
+    const blobs = {
+      read: (ref: Digest) => Promise.resolve(right(owed.world.engine.blobs.get(ref) as Uint8Array)),
+      kept: () => null,
+    };
+    const target = { model: 'm', baseUrl: 'https://models.example/v1', stream: true };
+    const request = compactRequest(owed.effect, await readConversation(owed.effect, blobs), nth);
+    const { body } = (await loadDialect('openai-chat')).encode(request, target);
+    const exchange = {
+      encoder: ENCODERS['openai-chat'],
+      request: digestText(body),
+      target: { model: 'm', base_url: target.baseUrl, stream: true },
+    };
+    expect(await rebuildRequest({ effect: owed.effect, exchange }, blobs)).toMatchObject({ comparison: 'equal', body });
+    const other = { ...exchange, request: digestText('another') };
+    expect(await rebuildRequest({ effect: owed.effect, exchange: other }, blobs)).toMatchObject({
+      comparison: 'different',
+    });
+  },
+);
+
+/** The compaction of a long run, as it is owed; its instructions are so long that each request differs. */
+async function owedCompaction() {
+  let owed: Compact | undefined;
+  const { world } = await longRun((_request, { engine }) => {
+    owed = effects(engine.state(SESSION)).find((effect): effect is Compact => effect.kind === 'llm.compact');
+    return { content: 'x', calls: [] };
+  });
+  if (owed === undefined) throw new Error('no compaction was owed');
+  return { world, effect: { ...owed, instructions: { text: 'Be brief. '.repeat(400) } } };
+}
+
+type Compact = EffectOfKind<'llm.compact'>;

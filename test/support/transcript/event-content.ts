@@ -1,4 +1,5 @@
 // The column of fields of a transcript: the important fields of each kind of event, without ids that other columns show.
+import type { Attachment, Attachments } from '../../../schemas/content.ts';
 import type { EventOfKind, IngressEvent, IngressKind } from '../../../schemas/event.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { HostSessionFacts, ToolOverrides } from '../../../schemas/tool-set.ts';
@@ -8,8 +9,9 @@ import { fieldsOf, namesOf, optional, quoted, since, textOf } from './words.ts';
 type Texts = { readonly [K in IngressKind]: (event: EventOfKind<K>, startMs: number) => readonly string[] };
 
 const TEXTS: Texts = {
-  RunRequested: ({ input, run_overrides, tools, cause }) => [
+  RunRequested: ({ input, attachments, run_overrides, tools, cause }) => [
     textOf(input),
+    ...filesText(attachments),
     ...configText(run_overrides),
     ...toolsText(tools),
     ...(cause === undefined || cause.kind === 'direct' ? [] : [`cause ${cause.kind}`]),
@@ -45,6 +47,7 @@ const TEXTS: Texts = {
     ...(event.changes === undefined ? [] : [`changed ${namesOf(event.changes.map(({ path }) => path))}`]),
     ...hostText(event.host_session),
     textOf(output),
+    ...filesText(event.attachments),
   ],
   ToolBatchSettled: ({ batch_id }) => [batch_id],
   LeaseExpired: ({ call_id, attempt }) => [attemptText(call_id, attempt)],
@@ -56,9 +59,10 @@ const TEXTS: Texts = {
   ToolProfileSelected: ({ profile_id }) => [profile_id],
   ToolOverridesSet: ({ scope, ...tools }) => [scope, ...toolsText(tools)],
   SessionConfigured: ({ config }) => configText(config),
-  RunSteered: ({ input }) => [textOf(input)],
-  FollowUpQueued: ({ follow_up: { input, run_overrides, tools } }) => [
+  RunSteered: ({ input, attachments }) => [textOf(input), ...filesText(attachments)],
+  FollowUpQueued: ({ follow_up: { input, attachments, run_overrides, tools } }) => [
     textOf(input),
+    ...filesText(attachments),
     ...configText(run_overrides),
     ...toolsText(tools),
   ],
@@ -76,16 +80,18 @@ const TEXTS: Texts = {
     ...(message === undefined ? [] : [quoted(message)]),
     ...optional('by', by),
   ],
-  'user.custom_tool_result': ({ call_id, result, output, output_verdict, by }) => [
+  'user.custom_tool_result': ({ call_id, result, output, attachments, output_verdict, by }) => [
     `${call_id} ${result.success ? 'succeeded' : 'failed'}`,
     ...optional('terminal', result.terminal),
     ...(output_verdict?.valid === false ? ['output invalid'] : []),
     textOf(output),
+    ...filesText(attachments),
     ...optional('by', by),
   ],
-  'user.interrupt': ({ run_id, input, reason }) => [
+  'user.interrupt': ({ run_id, input, attachments, reason }) => [
     run_id,
     ...(input === undefined ? [] : [`with ${textOf(input)}`]),
+    ...filesText(attachments),
     ...(reason === undefined ? [] : [quoted(reason)]),
   ],
   UndoRequested: ({ call_id, changes = [] }) => [
@@ -104,6 +110,12 @@ export const contentOf = (event: IngressEvent, startMs: number): string =>
   (TEXTS[event.kind] as (event: IngressEvent, startMs: number) => readonly string[])(event, startMs).join(', ');
 
 const callText = ({ call_id, tool_name }: ToolCallObserved): string => `${call_id}:${quoted(tool_name).slice(1, -1)}`;
+
+const filesText = (attachments: Attachments | undefined): readonly string[] =>
+  attachments === undefined ? [] : [`files ${namesOf(attachments.map(fileText))}`];
+
+const fileText = ({ media_type, bytes, name }: Attachment): string =>
+  `${media_type.slice(media_type.indexOf('/') + 1)}:${bytes}${name === undefined ? '' : `:${quoted(name)}`}`;
 
 const configText = (patch: RunConfigPatch | undefined): readonly string[] =>
   patch === undefined ? [] : [fieldsOf(patch)];
