@@ -27,7 +27,8 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
   return async (context, next) => {
     const socket = incomingOf(context)?.socket;
     // Requests that came in one packet with the one for which the connection was closed.
-    if (socket?.destroyed === true) return refused(GONE);
+    const isGone = (): boolean => socket?.destroyed === true;
+    if (isGone()) return refused(GONE);
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
       return refused(
@@ -54,7 +55,7 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
     const leave = await viewers.enter();
     try {
       // Nobody reads the answer.
-      return socket?.destroyed === true ? refused(GONE) : await next();
+      return isGone() ? refused(GONE) : await next();
     } finally {
       leave();
     }
