@@ -48,6 +48,9 @@ export const TEXTS_1 = {
   forked:
     'This session was forked from another one after {at} events, while this batch was open. The call was not run in this ' +
     'session, but it may have run in the other one. Check its effects before you make it again.',
+  imported:
+    'This session was imported from another place while this batch was open. The call was not run here, but it may have run ' +
+    'there. Check its effects before you make it again.',
 
   // Results that do not fit.
   tool_invalid_result:
@@ -84,6 +87,10 @@ export const TEXTS_1 = {
   // Forks.
   'forked.run': 'The session was forked after {at} events.',
   'forked.undo': 'The undo was requested in the session that this one was forked from.',
+
+  // Imports.
+  'imported.run': 'The session was imported, and a person had approved a changed call where it was recorded.',
+  'imported.undo': 'The undo was requested where this session was imported from.',
 
   // What permissions_check explains.
   'explanation.not_available': 'No tool of this name is available now.',

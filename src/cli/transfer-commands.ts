@@ -21,12 +21,13 @@ export function addTransfer(program: Program): void {
   command(
     program,
     'import <file>',
-    'store an exported session, verifying every digest',
+    'store an exported session, verifying every digest; a run that was active is paused, and grants end',
     async (options, [file = ''], output) => {
       const { importCommand } = await import('./commands/import.ts');
-      return await importCommand(await dataDir(options), file, output);
+      const asRecorded = options['asRecorded'] === true;
+      return await importCommand({ dataDir: await dataDir(options), file, asRecorded, now: Date.now }, output);
     },
-  );
+  ).option('--as-recorded', 'add nothing: the run, approvals and grants count here; for your own sessions only');
 
   command(
     program,

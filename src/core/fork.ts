@@ -9,20 +9,19 @@ import { rulesOf } from '../../reducers/rules/known-rules.ts';
 import { type RuleSet, codedText, errorText, ruleText } from '../../reducers/rules/rule-set.ts';
 import { phaseOf, transitionsOf } from '../../reducers/run-phases.ts';
 import { digestJson } from '../../schemas/canonical.ts';
-import { EVENT_VERSION, type EventOfKind, type Ingress } from '../../schemas/event.ts';
+import type { EventOfKind } from '../../schemas/event.ts';
 import type { Genesis } from '../../schemas/genesis.ts';
-import { type Digest, type Position, type SessionId, brand } from '../../schemas/ids.ts';
+import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
 import { type CommitRecord, type GenesisRecord, type StreamRecord, versionAfter } from '../../schemas/record.ts';
-import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject, invariant } from '../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
 import type { PendingUndo } from '../../schemas/undo.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import type { ForkedRun } from '../../schemas/wire.ts';
-import { eventDigest, genesisChain, nextChain } from './chain.ts';
+import { genesisChain } from './chain.ts';
+import { type OwnCommits, type OwnFact, type StreamHead, commitOf, commitOwnFacts } from './own-facts.ts';
 import { newReplayer } from './replay.ts';
 import { stateDigest } from './state-digest.ts';
-import { foldNew } from './step.ts';
 
 export interface ForkOrder {
   /** The new stream. */
@@ -48,13 +47,7 @@ export interface Forker {
   finish(): Either<Rejection, ForkEnd>;
 }
 
-export interface ForkEnd {
-  /** The shared events of a commit that is not shared whole, and the first facts that only the fork has. */
-  readonly commits: readonly CommitRecord[];
-  readonly state: SessionState;
-  /** Transcript pages that the facts sealed; they must be stored as blobs before the commits. */
-  readonly sealed: readonly string[];
-}
+export type ForkEnd = OwnCommits;
 
 export function newForker(order: ForkOrder): Forker {
   let stateAt: SessionState | null = null;
@@ -121,19 +114,6 @@ export function newForker(order: ForkOrder): Forker {
   };
 }
 
-/** The end of a stream: the number of its events, and its chain value. */
-interface StreamHead {
-  readonly version: number;
-  readonly chain: Digest;
-}
-
-/** The commit of these events after the head, which lead to the state. */
-function commitOf(head: StreamHead, events: readonly RecordedEvent[], state: SessionState): CommitRecord {
-  const state_digest = stateDigest(state);
-  const chain = nextChain(head.chain, events.map(eventDigest), state_digest);
-  return { kind: 'commit', position: head.version as Position, events, state_digest, chain };
-}
-
 /** The genesis record of a fork: that of its source, with another session id and `forked_from`. */
 export const forkedGenesis = (
   genesis: Genesis,
@@ -151,38 +131,15 @@ interface ForkPoint {
 }
 
 /** Commits the shared events of a split commit, and the facts that make the fork independent of the bridges of its source. */
-function endFork(point: ForkPoint, from: StreamHead, order: ForkOrder): ForkEnd {
-  const commits: CommitRecord[] = [];
-  const sealed: string[] = [];
-  let { state, split: events } = point;
-  let head = from;
-  const close = (): void => {
-    if (events.length === 0) return;
-    const commit = commitOf(head, events, state);
-    commits.push(commit);
-    head = { version: versionAfter(commit), chain: commit.chain };
-    events = [];
-  };
-  for (let made = 1, fact = nextFact(state, order); fact !== null; fact = nextFact(state, order), made += 1) {
-    if (events.length === EVENTS_PER_COMMIT_MAX) close();
-    const envelope = {
-      v: EVENT_VERSION,
-      event_id: brand<'EventId'>(`fork-${order.at}-${order.chain.slice(7, 23)}-${made}`),
-      at_ms: Math.max(state.updated_at_ms, order.at_ms),
-    };
-    const folded = foldNew(state, { ...fact, ...envelope });
-    invariant(!isLeft(folded), `a fork settles what its state holds: ${isLeft(folded) ? folded.left.message : ''}`);
-    const { event, state: next, sealed: page } = folded.right;
-    if (page !== null) sealed.push(page.text);
-    events = [...events, event];
-    state = next;
-  }
-  close();
-  return { commits, state, sealed };
+function endFork({ state, split }: ForkPoint, head: StreamHead, order: ForkOrder): ForkEnd {
+  const end = commitOwnFacts(
+    { state, head, events: split },
+    { name: `fork-${order.at}-${order.chain.slice(7, 23)}`, at_ms: order.at_ms },
+    (now) => nextFact(now, order),
+  );
+  invariant(!isLeft(end), `a fork settles what its state holds: ${isLeft(end) ? end.left.message : ''}`);
+  return end.right;
 }
-
-type FactKind = 'LeaseExpired' | 'ToolCallSettled' | 'UndoSettled' | 'RunPaused' | 'RunCancelled';
-type Fact = Extract<Ingress, { readonly kind: FactKind }>;
 
 /**
  * The next fact that the fork must record before a bridge may work for it; null when it is independent. The source's
@@ -191,7 +148,7 @@ type Fact = Extract<Ingress, { readonly kind: FactKind }>;
  * twice is answered here instead of being run, and so is an undo. Questions to people stay open: a person answers them
  * for each session.
  */
-function nextFact(state: SessionState, order: ForkOrder): Fact | null {
+function nextFact(state: SessionState, order: ForkOrder): OwnFact | null {
   const { run, active_tool_batch: batch } = state;
   const rules = rulesOf(state);
   const takes = (kind: 'RunPaused' | 'RunCancelled'): boolean => transitionsOf(phaseOf(state), kind) !== null;
@@ -205,7 +162,7 @@ function nextFact(state: SessionState, order: ForkOrder): Fact | null {
   return batch === null ? null : firstUnsettled(rules, batch, order);
 }
 
-const refuseUndo = (rules: RuleSet, { position, batch_id, call_id }: PendingUndo): Fact => ({
+const refuseUndo = (rules: RuleSet, { position, batch_id, call_id }: PendingUndo): OwnFact => ({
   kind: 'UndoSettled',
   position,
   batch_id,
@@ -214,7 +171,7 @@ const refuseUndo = (rules: RuleSet, { position, batch_id, call_id }: PendingUndo
   ...codedText(rules, 'forked.undo', {}),
 });
 
-function firstUnsettled(rules: RuleSet, batch: ActiveToolBatch, order: ForkOrder): Fact | null {
+function firstUnsettled(rules: RuleSet, batch: ActiveToolBatch, order: ForkOrder): OwnFact | null {
   const { batch_id, plan } = batch;
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
@@ -228,7 +185,7 @@ function firstUnsettled(rules: RuleSet, batch: ActiveToolBatch, order: ForkOrder
 
 type Unrun = Pick<EventOfKind<'ToolCallSettled'>, 'batch_id' | 'call_id' | 'attempt' | 'plan_hash'>;
 
-const answerUnrun = (rules: RuleSet, call: Unrun, { at }: ForkOrder): Fact => ({
+const answerUnrun = (rules: RuleSet, call: Unrun, { at }: ForkOrder): OwnFact => ({
   kind: 'ToolCallSettled',
   ...call,
   outcome: 'cancelled',

@@ -84,9 +84,9 @@ describe('refold fork', () => {
   });
 });
 
-test('an imported session is exported as it was recorded, and a fork of it verifies', async () => {
+test('a session that is imported as recorded is exported byte for byte, and a fork of it verifies', async () => {
   const file = join(ROOT, 'replay-fixtures/interrupted-batch/session.jsonl');
-  const [imported] = jsonLines((await onData('import', file, '--json')).stdout);
+  const [imported] = jsonLines((await onData('import', file, '--as-recorded', '--json')).stdout);
   const id = String(imported?.['session_id']);
   const { stdout } = await onData('export', id);
   expect(stdout).toBe(await readFile(file, 'utf8'));

@@ -78,7 +78,7 @@ describe('refold import', () => {
   test('reports blobs that an export does not contain, and finds them once they are copied', async () => {
     const [file, other] = [join(home, 's.jsonl'), join(home, 'other')];
     await onData(data, 'export', id, '-o', file);
-    const imported = await onData(other, 'import', file);
+    const imported = await onData(other, 'import', file, '--as-recorded');
     expect(jsonLines(imported.stdout)).toMatchObject([{ session_id: id, blobs: { referred: 1, missing: 1 } }]);
     expect((await onData(other, 'verify', id)).code).toBe(1);
     const again = await refold(['import', file, '--data-dir', join(home, 'third')]);

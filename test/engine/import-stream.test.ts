@@ -23,7 +23,7 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 async function codeOf(disk: Disk, records: readonly StreamRecord[]): Promise<string> {
-  const imported = await importStream(disk.ports(), inTurn(records));
+  const imported = await importStream({ ...disk.ports(), own_facts_at_ms: null }, inTurn(records));
   return isLeft(imported) ? imported.left.code : `${imported.right.version} events`;
 }
 

@@ -188,7 +188,7 @@ describe('a stream with adopted rules', () => {
   test('is not imported by an older release beyond that event, and not called damaged', async () => {
     const records = recordsOf(recorded());
     asOlderRelease();
-    const stores = { journal: openMemoryJournal(), blobs: openMemoryBlobs() };
+    const stores = { journal: openMemoryJournal(), blobs: openMemoryBlobs(), own_facts_at_ms: null };
     const imported = await importStream(stores, inOrder(records));
     expect(isLeft(imported) && imported.left).toMatchObject({
       code: 'rules_unknown',
@@ -197,7 +197,7 @@ describe('a stream with adopted rules', () => {
   });
 
   test('is not loaded by an older release, and not called damaged', async () => {
-    const stores = { journal: openMemoryJournal(), blobs: openMemoryBlobs() };
+    const stores = { journal: openMemoryJournal(), blobs: openMemoryBlobs(), own_facts_at_ms: null };
     for (const of of [recorded(), unknownCall(session({ session_id: 'second' }), 'a')]) {
       expect(isLeft(await importStream(stores, inOrder(recordsOf(of))))).toBe(false);
     }

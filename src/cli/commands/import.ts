@@ -6,11 +6,10 @@ import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import { upcast } from '../../../schemas/upcast.ts';
-import type { SessionSummary } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { contentRefs, responseRef } from '../../core/content-refs.ts';
-import { importStream } from '../../engine/sessions/import-stream.ts';
+import { type Imported, importStream } from '../../engine/sessions/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, makeDataDir } from '../data-dir.ts';
 import { findEngine, namingHolder } from '../engine-address.ts';
@@ -18,7 +17,18 @@ import { must, mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readStreamFile } from '../stream-file.ts';
 
-export async function importCommand(dataDir: string, file: string, output: Output): Promise<number> {
+export interface ImportCommand {
+  readonly dataDir: string;
+  readonly file: string;
+  /** Nothing is recorded after the stream. */
+  readonly asRecorded: boolean;
+  readonly now: () => number;
+}
+
+export async function importCommand(
+  { dataDir, file, asRecorded, now }: ImportCommand,
+  output: Output,
+): Promise<number> {
   if ((await findEngine(dataDir)) !== null) {
     throw new CommandFailure(
       'engine_running',
@@ -35,15 +45,17 @@ export async function importCommand(dataDir: string, file: string, output: Outpu
   try {
     const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
     try {
+      const ports = { journal, blobs, own_facts_at_ms: asRecorded ? null : now() };
       const imported = importedOrThrow(
-        await importStream({ journal, blobs }, notingRefs(first, records, { refs, responses })),
+        await importStream(ports, notingRefs(first, records, { refs, responses })),
         file,
       );
       const missing = await countMissing(blobs, refs);
       const evidence = { named: responses.size, absent: await countMissing(blobs, responses) };
       const ofResponses = responses.size === 0 ? {} : { responses: evidence };
       output.object({ ...imported, blobs: { referred: refs.size, missing }, ...ofResponses });
-      output.line(`${imported.session_id}: ${imported.version} events, every digest verified`);
+      output.line(`${imported.session_id}: ${imported.version - imported.own_facts} events, every digest verified`);
+      output.line(describeEnd(imported, asRecorded));
       if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
     } finally {
       await blobs.close();
@@ -74,6 +86,21 @@ async function* notingRefs(
   for await (const record of rest) yield noted(record);
 }
 
+/** What holds of the session from here on. */
+function describeEnd({ session_id, own_facts }: Imported, asRecorded: boolean): string {
+  if (asRecorded) {
+    return pc.yellow(
+      'as recorded: its run, its approvals and its grants count here, and a bridge continues with them. ' +
+        'Do this with your own sessions only, and only where the engine that recorded it no longer runs.',
+    );
+  }
+  if (own_facts === 0) return 'nothing was added: no run was active, and nothing was allowed that asks here';
+  return (
+    `added ${own_facts} events of its own: a run that was active is paused, no call that was owed is made, and grants and ` +
+    `approvals ended. To see them: refold show ${session_id}; to go on: refold resume ${session_id}`
+  );
+}
+
 /** How many of these blobs are not in the store. An export holds no blobs. */
 async function countMissing(blobs: Blobs, refs: ReadonlySet<Digest>): Promise<number> {
   let missing = 0;
@@ -86,7 +113,7 @@ const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { miss
   `Copy blobs/ from the source data directory into ${dataDir}, then check: refold verify ${id} --data-dir ${dataDir}`;
 
 /** The imported session. A file that does not verify ends the command with exit code 1: the file was checked. */
-function importedOrThrow(imported: Either<Rejection, SessionSummary>, file: string): SessionSummary {
+function importedOrThrow(imported: Either<Rejection, Imported>, file: string): Imported {
   // `damaged` may also refer to the data directory; that message names no position of the file.
   const isOfFile = isLeft(imported) && imported.left.code === 'damaged' && imported.left.message.startsWith('position');
   if (!isOfFile) return mustBe(imported);

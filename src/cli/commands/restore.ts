@@ -48,6 +48,11 @@ async function makeRestored({ backup, dataDir }: RestoreCommand, output: Output)
   await unfinished.finish();
   output.object({ event: 'restored', data_dir: dataDir, files, damaged });
   output.line(`restored ${backup} to ${dataDir}. To use it: refold serve --data-dir ${dataDir}`);
+  // The backup may have been taken beside a live engine.
+  output.line(
+    'Its runs continue where the backup was taken. The engine that was backed up must not run any more: ' +
+      'what both owe runs twice, also calls that have run there since.',
+  );
   return code;
 }
 

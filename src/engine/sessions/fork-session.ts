@@ -11,7 +11,7 @@ import type { HeadFacts } from '../../../schemas/session-head.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { type Forker, newForker } from '../../core/fork.ts';
-import { headFacts } from '../../core/session-head.ts';
+import { CUT_OFF, headFacts } from '../../core/session-head.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';
 import { createStream } from './create-stream.ts';
@@ -161,13 +161,6 @@ const copyShared =
     }
     return right(pending);
   };
-
-/** The facts of a fork that is not stored completely: nothing of it is owed to anybody. */
-const CUT_OFF: HeadFacts = {
-  owing: false,
-  wake_at_ms: null,
-  card: { title: null, status: 'idle', parent: null, last_activity_ms: 0, outcome: null },
-};
 
 /** Appends commits in one write; none when there are none. */
 async function append(

@@ -1,20 +1,23 @@
 // Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. An
 // interrupted import resumes where it stopped. The transcript pages that the fold seals become blobs again, as where
-// the stream was recorded.
+// the stream was recorded. What was decided there has no effect here: the import ends with facts of its own.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
-import type { SealedPage } from '../../../reducers/transcript.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Digest, Position, SessionId, Version } from '../../../schemas/ids.ts';
 import { EVENTS_PER_COMMIT_MAX, SNAPSHOT_EVERY_EVENTS } from '../../../schemas/limits.ts';
 import { type GenesisRecord, type PackageRecord, type StreamRecord, versionAfter } from '../../../schemas/record.ts';
 import { type Rejection, invariant, reject } from '../../../schemas/rejection.ts';
+import type { HeadFacts } from '../../../schemas/session-head.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { SessionSummary } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import { type Replay, type Replayer, newReplayer } from '../../core/replay.ts';
-import { headFacts } from '../../core/session-head.ts';
+import { endImport } from '../../core/end-import.ts';
+import type { OwnCommits } from '../../core/own-facts.ts';
+import { type Replay, newReplayer } from '../../core/replay.ts';
+import { CUT_OFF, headFacts } from '../../core/session-head.ts';
 import { makeSnapshot } from '../../core/snapshot.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
 import { createStream } from './create-stream.ts';
@@ -26,6 +29,16 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export interface ImportPorts {
   readonly journal: Journal;
   readonly blobs: Blobs;
+  /**
+   * The time of the facts that follow the stream (`endImport`). Null to store the stream exactly as it was recorded: its run,
+   * its approvals and its grants then count here.
+   */
+  readonly own_facts_at_ms: number | null;
+}
+
+export interface Imported extends SessionSummary {
+  /** How many of its events are the import's own. */
+  readonly own_facts: number;
 }
 
 /**
@@ -34,31 +47,56 @@ export interface ImportPorts {
  * position; `rules_unknown` when only a later version of refold can fold it.
  */
 export async function importStream(
-  { journal, blobs }: ImportPorts,
+  { journal, blobs, own_facts_at_ms }: ImportPorts,
   records: AsyncIterable<StreamRecord>,
-): Answer<SessionSummary> {
+): Answer<Imported> {
   const replayer = newReplayer();
   const target = newTarget(journal);
   for await (const record of records) {
     if (!replayer.add(record)) break;
-    const failed = (await putPages(blobs, replayer.sealed())) ?? (await target.add(record, replayer));
+    const failed =
+      (await putPages(
+        blobs,
+        replayer.sealed().map(({ text }) => text),
+      )) ?? (await target.add(record));
     if (failed !== null) return left(failed);
   }
-  const failed = (await target.flush(replayer)) ?? faultOf(replayer.result());
+  const result = replayer.result();
+  const end = endOf(result, target.hasGrown() ? own_facts_at_ms : null);
+  if (isLeft(end)) return end;
+  const { own, state, chain } = end.right;
+  const failed =
+    (await putPages(blobs, own.sealed)) ??
+    (await target.finish(own.commits.map(storedCommit), state)) ??
+    faultOf(result);
   if (failed !== null) return left(failed);
-  const { state, chain } = replayer.result();
   if (state === null || chain === null)
     return left(reject('damaged', '', 'the stream is empty; send the export of a session, from its genesis record on'));
   if (!target.hasGrown()) return left(otherSession(state.session_id));
   const snapshot = state.version < SNAPSHOT_EVERY_EVENTS ? null : makeSnapshot(state, chain);
   // A snapshot only makes loading faster: when writing it fails, the import still succeeds.
   if (snapshot !== null) await journal.snapshots.put(snapshot)();
-  return right({ session_id: state.session_id, version: state.version, ...headFacts(state) });
+  const own_facts = own.commits.reduce((sum, { events }) => sum + events.length, 0);
+  return right({ session_id: state.session_id, version: state.version, ...headFacts(state), own_facts });
+}
+
+/** How the session ends here: the facts of its own, and the state and the chain value after them. */
+interface ImportEnd extends Pick<Replay, 'state' | 'chain'> {
+  readonly own: Pick<OwnCommits, 'commits' | 'sealed'>;
+}
+
+function endOf({ state, chain }: Replay, at_ms: number | null): Either<Rejection, ImportEnd> {
+  const asItIs = { own: { commits: [], sealed: [] }, state, chain };
+  if (state === null || chain === null || at_ms === null) return right(asItIs);
+  const ended = endImport(state, chain, at_ms);
+  if (isLeft(ended)) return left(reject('damaged', '', `the session cannot be made to wait: ${ended.left.message}`));
+  const { commits, sealed } = ended.right;
+  return right({ own: { commits, sealed }, state: ended.right.state, chain: commits.at(-1)?.chain ?? chain });
 }
 
 /** Stores pages before the commit that sealed them, because state refers to them from then on. */
-async function putPages(blobs: Blobs, pages: readonly SealedPage[]): Promise<Rejection | null> {
-  for (const { text } of pages) {
+async function putPages(blobs: Blobs, pages: readonly string[]): Promise<Rejection | null> {
+  for (const text of pages) {
     const kept = await blobs.put(new TextEncoder().encode(text))();
     if (isLeft(kept)) return kept.left;
   }
@@ -75,25 +113,24 @@ function faultOf({ divergence }: Replay): Rejection | null {
 /** Stores the commits that the journal does not contain yet, many in one write. */
 interface Target {
   /** Adds a verified record; the rejection when it cannot be stored. */
-  add(record: StreamRecord, replayer: Replayer): Promise<Rejection | null>;
-  flush(replayer: Replayer): Promise<Rejection | null>;
-  /** Whether anything new was stored. */
+  add(record: StreamRecord): Promise<Rejection | null>;
+  /** Stores the rest, and these commits after it, in one write. */
+  finish(own: readonly JournalCommit[], state: SessionState | null): Promise<Rejection | null>;
+  /** Whether there is anything that was not stored before. */
   hasGrown(): boolean;
 }
 
 function newTarget(journal: Journal): Target {
   let begun: Begun | null = null;
-  let stored = 0;
   let pending: JournalCommit[] = [];
   let events = 0;
+  let hasGrown = false;
   let tools: PackageRecord | null = null;
 
-  async function flush(replayer: Replayer): Promise<Rejection | null> {
-    const { state } = replayer.result();
-    if (begun === null || state === null || pending.length === 0) return null;
-    const appended = await journal.append(begun.id, pending, headFacts(state))();
+  async function flush(head: HeadFacts): Promise<Rejection | null> {
+    if (begun === null || pending.length === 0) return null;
+    const appended = await journal.append(begun.id, pending, head)();
     if (isLeft(appended)) return appended.left;
-    stored = appended.right;
     [pending, events] = [[], 0];
     return null;
   }
@@ -103,14 +140,17 @@ function newTarget(journal: Journal): Target {
     const begins = await begin(journal, record, tools.tool_package);
     if (isLeft(begins)) return begins.left;
     begun = begins.right;
-    stored = begun.version;
+    hasGrown = begun.isNew;
     return null;
   }
 
   return {
-    flush,
-    hasGrown: () => begun !== null && (begun.isNew || stored > begun.version),
-    async add(record, replayer) {
+    async finish(own, state) {
+      pending.push(...own);
+      return state === null ? null : await flush(headFacts(state));
+    },
+    hasGrown: () => hasGrown,
+    async add(record) {
       if (record.kind === 'package') {
         tools = record;
         return null;
@@ -121,9 +161,12 @@ function newTarget(journal: Journal): Target {
         // The chain value of the last stored commit covers all commits before it.
         return end >= begun.version && record.chain !== begun.chain ? otherSession(begun.id) : null;
       }
+      // The last commits are stored together with the facts of the import's own; what is stored before is owed to nobody.
+      const failed = events >= EVENTS_PER_COMMIT_MAX ? await flush(CUT_OFF) : null;
       pending.push(storedCommit(record));
       events += record.events.length;
-      return events >= EVENTS_PER_COMMIT_MAX ? await flush(replayer) : null;
+      hasGrown = true;
+      return failed;
     },
   };
 }
