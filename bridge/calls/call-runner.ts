@@ -1,6 +1,7 @@
 // Runs one leased call: checks it against the plan, records its start unless it is read-only, runs it, reports it, and
 // releases the lease.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Digest, OwnerId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { CallSchedule } from './call-schedule.ts';
@@ -52,7 +53,7 @@ export interface CallRunner {
 }
 
 export function newCallRunner(options: CallRunnerOptions): CallRunner {
-  const { schedule, leases, planCheck, ledger, putBlob, clock, log } = options;
+  const { schedule, leases, ledger, putBlob, clock, log } = options;
   const reporter = newCallReporter(options);
   const starts = newCallStarts(options);
 
@@ -75,13 +76,10 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   /** How it ended; null when it never ran and another bridge may run it. */
   async function endOf(call: HeldCall): Promise<CallEnd | null> {
     const { effect } = call;
-    const checked = await planCheck.check(effect, call.batch.plan);
-    const toolRef = planCheck.toolRefOf(effect, call.batch.plan);
-    const code = codeFor(effect, options.executors.find(effect.tool_id), toolRef);
+    const ready = await readyToRun(options, call);
     // On record before the call runs, or before it is reported as failed: the engine accepts no other outcome.
     if (!(await starts.record(call))) return null;
-    if (isLeft(checked)) return notRun(checked.left);
-    if (isLeft(code)) return notRun(code.left);
+    if (isLeft(ready)) return notRun(ready.left);
     if (!effect.repeatable) {
       const fault = await reporter.noteStart(call);
       if (fault !== null) return notRun(fault);
@@ -90,10 +88,10 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     if (!leases.isFresh(effect)) return mustEnd(call) ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
     const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
-    const { stop } = call;
-    const context = contextOf(stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
-    const act = (args: JsonObject) => async () => await code.right.run(effect, args, context);
-    return await runBounded(act(checked.right), { clock, timeoutMs: timeout_ms, stop, redactor: options.redactor });
+    const context = contextOf(call.stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
+    const { code, args } = ready.right;
+    const bounds = { clock, timeoutMs: timeout_ms, stop: call.stop, redactor: options.redactor };
+    return await runBounded(async () => await code.run(effect, args, context), bounds);
   }
 
   async function report(call: HeldCall, end: CallEnd): Promise<void> {
@@ -130,18 +128,31 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   };
 }
 
+/** The exact arguments of a call and the code that runs it; the report of a call that must not run. */
+async function readyToRun(
+  { planCheck, executors }: CallRunnerOptions,
+  { effect, batch: { plan } }: HeldCall,
+): Promise<ReturnType<typeof codeFor>> {
+  const toolRef = planCheck.toolRefOf(effect, plan);
+  return pipe(
+    await planCheck.check(effect, plan),
+    chain((args) => codeFor(effect, executors.find(effect.tool_id), toolRef, args)),
+  );
+}
+
 /** The executor of a call; the report of a call that this process has no code for. */
 function codeFor(
   { tool_id }: ToolCall,
   executor: Executor | null,
   planned: Digest | null,
-): Either<CallReport, Executor> {
+  args: JsonObject,
+): Either<CallReport, { readonly code: Executor; readonly args: JsonObject }> {
   if (executor === null) {
     return left(failedReport('executor_missing', `no executor of this bridge runs "${tool_id}"`));
   }
   const { definitions = {} } = executor;
   const isChanged = Object.hasOwn(definitions, tool_id) && definitions[tool_id] !== planned;
-  return isChanged ? left(failedReport('tool_changed', TOOL_CHANGED)) : right(executor);
+  return isChanged ? left(failedReport('tool_changed', TOOL_CHANGED)) : right({ code: executor, args });
 }
 
 const TOOL_CHANGED =

@@ -8,19 +8,11 @@ import { isWithin, pathsShowing, readMounts } from './mounts.ts';
 
 /** Below the home directory. */
 const FILES: readonly string[] = [
-  ...['.gitconfig', '.config/git', '.hgrc', '.config/hg', '.jjconfig.toml', '.config/jj', '.ssh', '.gnupg'],
-  ...['.profile', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.config/fish'],
-  ...[
-    '.zshenv',
-    '.zshrc',
-    '.zprofile',
-    '.zlogin',
-    '.zlogout',
-    '.config/systemd',
-    '.config/autostart',
-    '.pam_environment',
-  ],
-];
+  ['.gitconfig', '.config/git', '.hgrc', '.config/hg', '.jjconfig.toml', '.config/jj', '.ssh', '.gnupg'],
+  ['.profile', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.config/fish'],
+  ['.zshenv', '.zshrc', '.zprofile', '.zlogin', '.zlogout'],
+  ['.config/systemd', '.config/autostart', '.pam_environment'],
+].flat();
 
 /** The names that lead to each of them from the workspace; some may not exist. None when the home directory lies elsewhere. */
 export function userFilesIn(workspace: string, home: string = homedir()): readonly (readonly string[])[] {
