@@ -44,7 +44,7 @@ import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
 import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
-import { grantParts, receiptParts } from './receipt-text.ts';
+import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
 import type { TokenHolder, Tokens } from './tokens.ts';
 
 export interface AppOptions {
@@ -201,14 +201,6 @@ async function submitAll(context: Asked, client: EngineClient): Promise<Response
     }),
   );
   return await jsonInParts(answersParts(answers), { pause, signal: context.req.raw.signal });
-}
-
-function* answersParts(answers: readonly Iterable<string>[]): Generator<string, void, undefined> {
-  for (const [index, parts] of answers.entries()) {
-    yield index === 0 ? '{"answers":[' : ',';
-    yield* parts;
-  }
-  yield answers.length === 0 ? '{"answers":[]}' : ']}';
 }
 
 /** Requests for work wait, so their number is bounded. */

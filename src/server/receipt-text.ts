@@ -5,6 +5,15 @@ import type { LeaseGrant, SubmitReceipt } from '../../schemas/wire.ts';
 
 type Parts = Generator<string, void, undefined>;
 
+/** The answers to several submits, each in parts. */
+export function* answersParts(answers: readonly Iterable<string>[]): Parts {
+  for (const [index, parts] of answers.entries()) {
+    yield index === 0 ? '{"answers":[' : ',';
+    yield* parts;
+  }
+  yield answers.length === 0 ? '{"answers":[]}' : ']}';
+}
+
 export function* receiptParts({ granted, ...rest }: SubmitReceipt): Parts {
   if (granted === undefined) {
     yield JSON.stringify(rest);

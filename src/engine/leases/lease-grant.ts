@@ -1,6 +1,7 @@
 // What one lease request is granted: effects of the requested kinds that a session owes and no bridge holds.
 import type { CallId, EffectId, OwnerId } from '../../../schemas/ids.ts';
 import { GRANT_CHARS_MAX } from '../../../schemas/limits.ts';
+import type { ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { LeaseGrant, Wanted } from '../../../schemas/wire.ts';
 import type { Epochs } from './epochs.ts';
 import { charsOfEffect, charsOfPlan } from './grant-size.ts';
@@ -44,19 +45,7 @@ export interface GrantRequest extends Wanted {
 export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions): Grant {
   const all: Granted[] = [];
   const plans: LeaseGrant['plans'][number][] = [];
-  let chars = 0;
-  let full = false;
-
-  /** Takes room for an effect, and for the plan of the first call of its session; false when there is none left. */
-  function takesRoom(effect: BridgeEffect, owed: OwedEffects, granted: readonly Granted[]): boolean {
-    const plan = owed.state().active_tool_batch?.plan;
-    const isFirst = effect.kind === 'tool.call' && !granted.some((one) => one.effect.kind === 'tool.call');
-    const more = charsOfEffect(effect) + (isFirst && plan !== undefined ? charsOfPlan(plan) : 0);
-    const count = all.length + granted.length;
-    full ||= count >= request.max || (count > 0 && chars + more > GRANT_CHARS_MAX);
-    if (!full) chars += more;
-    return !full;
-  }
+  const room = newRoom(request.max);
 
   /** Only the owner that runs a call may cancel it. */
   const isForOwner = (effect: BridgeEffect): boolean =>
@@ -79,7 +68,7 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
       for (const effect of owed.list()) {
         if (held.has(effect.effect_id)) continue;
         free += 1;
-        const isFull = all.length + granted.length >= request.max;
+        const isFull = room.isFull();
         if (isFull || isWanted(request, effect)) wanted = true;
         else continue;
         if (isFull) break;
@@ -89,7 +78,7 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
           callsOfOwner ??= callsOf(request.owner, held, granted);
           if (!holdsAll(callsOfOwner, now.after)) continue;
         }
-        if (!takesRoom(now, owed, granted)) break;
+        if (!room.take(now, planFor(now, owed, granted))) break;
         const epoch = epochs.next();
         if (epoch === null) break;
         if (now.kind === 'tool.call') callsOfOwner?.add(now.call_id);
@@ -105,13 +94,13 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
         if (effect === undefined || epoch === null || !isWanted(request, effect) || !isForOwner(effect)) continue;
         if (call !== null && owed.isRunning(call)) continue;
         const now = withOpenAfter(effect, owed);
-        if (!takesRoom(now, owed, granted)) break;
+        if (!room.take(now, planFor(now, owed, granted))) break;
         granted.push({ effect: now, epoch });
       }
       add(owed, granted);
       return granted;
     },
-    full: () => full || all.length >= request.max,
+    full: () => room.isFull(),
     result: () => ({
       effects: all.map(({ effect }) => effect),
       epochs: all.map(({ epoch }) => epoch),
@@ -119,6 +108,37 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
       ttl_ms: ttlMs,
     }),
   };
+}
+
+interface Room {
+  /** Takes room for an effect, and for the plan that goes with it; false when there is none left. */
+  take(effect: BridgeEffect, plan: ToolBatchPlan | null): boolean;
+  isFull(): boolean;
+}
+
+/** Room for `max` effects, as far as the answer does not become too long; for one in any case. */
+function newRoom(max: number): Room {
+  let count = 0;
+  let chars = 0;
+  let isLong = false;
+  const isFull = (): boolean => isLong || count >= max;
+  return {
+    isFull,
+    take(effect, plan) {
+      const more = charsOfEffect(effect) + (plan === null ? 0 : charsOfPlan(plan));
+      isLong ||= count > 0 && chars + more > GRANT_CHARS_MAX;
+      if (isFull()) return false;
+      count += 1;
+      chars += more;
+      return true;
+    },
+  };
+}
+
+/** The plan that a grant contains with the first call of a session; null for any other effect. */
+function planFor(effect: BridgeEffect, owed: OwedEffects, granted: readonly Granted[]): ToolBatchPlan | null {
+  const isFirst = effect.kind === 'tool.call' && !granted.some((one) => one.effect.kind === 'tool.call');
+  return isFirst ? (owed.state().active_tool_batch?.plan ?? null) : null;
 }
 
 /** A call with only those calls in `after` that are still open; any other effect unchanged. */
