@@ -339,6 +339,10 @@ export const DELTA_CHARS = 4_096;
 export const DELTA_PARTS_MAX = 64;
 /** Most characters in one post, and most that an engine keeps of the turn a session is at: what is older is dropped. */
 export const DELTAS_CHARS_MAX = 131_072;
+/** Most parts that it keeps of that turn: what is older is dropped. A part ends where text changes to thinking, or back. */
+export const DELTAS_PARTS_MAX = 1_024;
+/** Most characters of one frame of deltas. The rest comes in the next frames. */
+export const DELTA_FRAME_CHARS_MAX = 16_384;
 /** Most sessions whose deltas an engine keeps; beyond it those of the session that posted longest ago are dropped. */
 export const DELTAS_SESSIONS_MAX = 256;
 /**

@@ -2,7 +2,12 @@
 // that a session is at, and each reader takes it at its own pace: what it has not taken is merged.
 import type { RunId, SessionId } from '../../schemas/ids.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
-import { DELTAS_CHARS_MAX, DELTAS_SESSIONS_MAX } from '../../schemas/limits.ts';
+import {
+  DELTAS_CHARS_MAX,
+  DELTAS_PARTS_MAX,
+  DELTAS_SESSIONS_MAX,
+  DELTA_FRAME_CHARS_MAX,
+} from '../../schemas/limits.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { DeltaFrame, DeltaPart } from '../../schemas/wire.ts';
 
@@ -14,7 +19,10 @@ export interface Writing {
 }
 
 export interface DeltaReader {
-  /** What was written since the last call, merged; null when there is nothing new. */
+  /**
+   * What was written since the last call, merged, at most DELTA_FRAME_CHARS_MAX characters of it; null when there is nothing
+   * new.
+   */
   next(): DeltaFrame | null;
   close(): void;
 }
@@ -110,7 +118,8 @@ function addPart(attempt: Attempt, { kind, text }: DeltaPart): void {
   if (last?.kind === kind && last.text.length < PIECE_CHARS) parts[parts.length - 1] = { kind, text: last.text + text };
   else parts.push({ kind, text });
   attempt.end += text.length;
-  while (attempt.end - attempt.start > DELTAS_CHARS_MAX && parts.length > 1) {
+  const isFull = (): boolean => attempt.end - attempt.start > DELTAS_CHARS_MAX || parts.length > DELTAS_PARTS_MAX;
+  while (isFull() && parts.length > 1) {
     attempt.start += (parts.shift() as DeltaPart).text.length;
   }
 }
@@ -124,8 +133,12 @@ function nextFrame(reader: Reader, attempt: Attempt | undefined): DeltaFrame | n
     reader.seen = attempt;
     reader.at = attempt.start;
   }
-  const parts = attempt === undefined || reader.seen !== attempt ? [] : partsFrom(attempt, reader.at);
-  if (attempt !== undefined && reader.seen === attempt) reader.at = attempt.end;
+  let parts: readonly DeltaPart[] = [];
+  if (attempt !== undefined && reader.seen === attempt) {
+    reader.at = Math.max(attempt.start, reader.at);
+    parts = partsFrom(attempt, reader.at);
+    for (const { text } of parts) reader.at += text.length;
+  }
   // A turn that another attempt writes again is retracted with the first frame of that attempt.
   if (gone !== null && attempt !== undefined && isSameTurn(gone, attempt)) return frameOf(attempt, parts, true);
   if (gone !== null) {
@@ -146,14 +159,22 @@ const frameOf = ({ run_id, turn }: Writing, parts: readonly DeltaPart[], retract
   ...(retract ? { retract } : {}),
 });
 
-/** The parts from this character on, those of one kind joined. */
-function partsFrom({ parts, start }: Attempt, from: number): readonly DeltaPart[] {
+/** The parts from this character on, those of one kind joined, up to the size of a frame. */
+function partsFrom({ parts, end }: Attempt, from: number): readonly DeltaPart[] {
+  // A reader has most often taken all but the last parts.
+  let index = parts.length;
+  let at = end;
+  while (index > 0 && at > from) {
+    index -= 1;
+    at -= (parts[index] as DeltaPart).text.length;
+  }
   const joined: { kind: DeltaPart['kind']; texts: string[] }[] = [];
-  let at = start;
-  for (const { kind, text } of parts) {
-    const rest = text.slice(Math.max(0, from - at));
+  let room = DELTA_FRAME_CHARS_MAX;
+  for (; index < parts.length && room > 0; index += 1) {
+    const { kind, text } = parts[index] as DeltaPart;
+    const rest = text.slice(Math.max(0, from - at), Math.max(0, from - at) + room);
     at += text.length;
-    if (rest === '') continue;
+    room -= rest.length;
     const last = joined.at(-1);
     if (last?.kind === kind) last.texts.push(rest);
     else joined.push({ kind, texts: [rest] });
