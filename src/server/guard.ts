@@ -27,8 +27,7 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
   return async (context, next) => {
     const socket = incomingOf(context)?.socket;
     // Requests that came in one packet with the one for which the connection was closed.
-    const isGone = (): boolean => socket?.destroyed === true;
-    if (isGone()) return refused(GONE);
+    if (isGone(socket)) return refused(GONE);
     const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
     if (!hosts.includes(host)) {
       return refused(
@@ -55,12 +54,14 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
     const leave = await viewers.enter();
     try {
       // Nobody reads the answer.
-      return isGone() ? refused(GONE) : await next();
+      return isGone(socket) ? refused(GONE) : await next();
     } finally {
       leave();
     }
   };
 }
+
+const isGone = (socket?: { readonly destroyed: boolean }): boolean => socket?.destroyed === true;
 
 const GONE = reject('queue_full', '', 'the connection is closed; wait for answers before sending more requests');
 

@@ -1,6 +1,7 @@
 // Messages as blocks of the API: what a person wrote, the result of a call, and a turn of a model.
 import type { LayoutPart } from '../../../schemas/model-turn.ts';
 import { type ExactJson, type ExactObject, RawJson, isExactObject, parseExact, textIn } from '../api/exact-json.ts';
+import { foldName, foldedNames, misspells } from '../api/client-names.ts';
 import { sameFamily } from '../api/model-family.ts';
 import type { AssistantMessage, MessageAttachment, MessageCall, ToolMessage } from '../provider.ts';
 
@@ -86,20 +87,26 @@ function valueOf(text: string): unknown {
   }
 }
 
+/** Blocks that only a user sends. A result is one, unless it names the work of the server that it belongs to. */
+const OF_USERS = foldedNames('tool_result', 'document', 'image', 'search_result', 'container_upload', 'system');
+
 /** None when the item is not JSON, because a body must stay readable, or a block that only a user sends. */
 function itemBlock(item: string): readonly TurnBlock[] {
   const value = valueOf(item);
   if (!isExactObject(value)) return [];
   const { type, container } = value;
+  if (misspells(value, ['type', 'role']) || (value['role'] ?? 'assistant') !== 'assistant') return [];
   if (typeof type !== 'string') {
     const id = isExactObject(container) ? textIn(container['id']) : '';
     return id === '' ? [] : [{ kind: 'container', id }];
   }
-  if (type === 'tool_result') return [];
+  const folded = foldName(type);
+  if (OF_USERS.has(folded)) return [];
   const json = new RawJson(item);
   if (type === 'thinking' || type === 'redacted_thinking') return [{ kind: 'thinking', json }];
   const uses = type.endsWith('_tool_use') ? textIn(value['id']) : '';
   const answers = type.endsWith('_tool_result') ? textIn(value['tool_use_id']) : '';
+  if (folded.endsWith('toolresult') && answers === '') return [];
   return [{ kind: 'item', json, uses: uses || null, answers: answers || null }];
 }
 
