@@ -20,6 +20,8 @@ export interface TerminalOptions {
   readonly by: string;
   readonly readFile: (path: string) => string | null;
   readonly print: (line: string) => void;
+  /** In milliseconds; that of the process when absent. */
+  readonly now?: () => number;
   /** Where the person is; the terminal of this process when absent. */
   readonly terminal?: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
 }
@@ -30,13 +32,15 @@ export interface Asker {
   close(): void;
 }
 
-export function newTerminalAsker({ client, by, readFile, print, terminal }: TerminalOptions): Asker {
+export function newTerminalAsker({ client, by, readFile, print, now = Date.now, terminal }: TerminalOptions): Asker {
   const lines = createInterface(terminal ?? { input: process.stdin, output: process.stdout });
   // readline intercepts Ctrl-C, so it is passed on to the process.
   lines.on('SIGINT', () => process.emit('SIGINT'));
   let state: SessionState | null = null;
   let asking: { readonly id: EffectId; readonly withdrawn: AbortController } | null = null;
   let closed = false;
+  // A line that is on its way when a question is withdrawn comes to the next one.
+  let wasWithdrawn = false;
 
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
 
@@ -56,11 +60,22 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
     await ask(action, withdrawn);
   }
 
+  /** The line that a person types after having seen the question. */
+  async function question(text: string, signal: AbortSignal): Promise<string> {
+    const since = wasWithdrawn ? now() : null;
+    for (;;) {
+      const typed = await lines.question(text, { signal });
+      wasWithdrawn = false;
+      if (since === null || now() - since >= SEEN_AFTER_MS) return typed;
+      print('  not taken: it came as the question before was withdrawn; please answer this one');
+    }
+  }
+
   async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
     // What was typed for a question that was withdrawn is no answer to this one.
     if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
     for (;;) {
-      const typed = await lines.question(QUESTION, { signal });
+      const typed = await question(QUESTION, signal);
       // Whole words only: "stop" must not be taken for `s`.
       const word = typed.trim().toLowerCase();
       if (word === 'y' || word === 'yes') return allowing(action, by);
@@ -74,7 +89,7 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
   }
 
   async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
-    const typed = await lines.question('  your answer (the model reads it): ', { signal });
+    const typed = await question('  your answer (the model reads it): ', signal);
     const stored = await storeContent(client, typed)();
     if (!isLeft(stored)) return fulfilling(action, by, { success: true, output: stored.right });
     print(pc.yellow(`  ! ${stored.left.message}. ${REJECTIONS[stored.left.code]}`));
@@ -97,9 +112,12 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
   }
 
   return {
-    update(now) {
-      state = now;
-      if (asking !== null && !pending().some((action) => action.effect_id === asking?.id)) asking.withdrawn.abort();
+    update(latest) {
+      state = latest;
+      if (asking !== null && !pending().some((action) => action.effect_id === asking?.id)) {
+        asking.withdrawn.abort();
+        wasWithdrawn = true;
+      }
       next();
     },
     close() {
@@ -109,6 +127,9 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
     },
   };
 }
+
+/** A person reads a question for longer than this. */
+const SEEN_AFTER_MS = 500;
 
 /** Why a prompt ended without an answer. */
 const endOf = ({ call_id }: RequiredAction, { aborted }: AbortSignal, error: unknown): string =>
