@@ -4,7 +4,6 @@ import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ToolId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import {
   PREVIEW_CHANGES_MAX,
@@ -318,7 +317,7 @@ describe('a line that is longer than the terminal is wide', () => {
 
   test('is broken in previews of files too', () => {
     const readFile = (): null => null;
-    const tool = { tool_id: 'host.fs.write_file' as ToolId, tool_name: 'write_file' };
+    const tool = { tool_id: 'host.fs.write_file', tool_name: 'write_file' } as never;
     const lines = previewCall({ tool, arguments: { path: 'a', text: forged }, readFile, columns }).slice(2);
     expect(lines.filter((line) => !/^\+|^\\ no line feed/.test(line) || line.length > columns)).toEqual([]);
   });

@@ -41,6 +41,16 @@ export function isOfClient(item: string): boolean {
 
 const OWN_FOLDED = foldedNames('role', 'content', 'tool_calls', 'function_call', 'tool_call_id');
 const OF_CLIENTS = foldedNames(
-  ...['tool_result', 'tool_response', 'function_response', 'function_call_output', 'custom_tool_call_output'],
-  ...['input_text', 'input_image', 'input_file', 'input_audio', 'file', 'document', 'search_result'],
+  'tool_result',
+  'tool_response',
+  'function_response',
+  'function_call_output',
+  'custom_tool_call_output',
+  'input_text',
+  'input_image',
+  'input_file',
+  'input_audio',
+  'file',
+  'document',
+  'search_result',
 );

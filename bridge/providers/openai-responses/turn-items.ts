@@ -23,13 +23,14 @@ interface TurnItems {
   readonly custom: ReadonlySet<string>;
 }
 
-export function turnItems(message: AssistantMessage, model: string): TurnItems {
+/** `atWork`: the server's own calls of earlier turns that have no result yet; the turn adds its own. */
+export function turnItems(message: AssistantMessage, model: string, atWork: Set<string>): TurnItems {
   const parts = fittingParts(message, 'openai.responses', model);
   if (parts === null) {
     const said: readonly ExactJson[] = message.text === '' ? [] : [{ role: 'assistant', content: message.text }];
     return { items: [...said, ...message.calls.map((call) => callItem(call, {}))], custom: new Set() };
   }
-  const entries = readParts(parts, message);
+  const entries = readParts(parts, message, atWork);
   const custom = entries.flatMap((entry) =>
     entry.kind === 'call' && entry.fields['type'] === CUSTOM ? [entry.call.id] : [],
   );
@@ -53,9 +54,13 @@ interface MessageEntry {
   empty: boolean;
 }
 
-function readParts(parts: readonly LayoutPart[], { text, calls }: AssistantMessage): readonly Entry[] {
+function readParts(
+  parts: readonly LayoutPart[],
+  { text, calls }: AssistantMessage,
+  atWork: Set<string>,
+): readonly Entry[] {
   const entries: Entry[] = [];
-  const work = serverWork(parts);
+  const work = serverWork(parts, atWork);
   let at = 0;
   for (const part of parts) {
     if ('item' in part) entries.push(...itemEntries(part.item, work));
@@ -110,9 +115,20 @@ const WAITING: ReadonlySet<string> = new Set([
  * one in the name of the user, or of a tool.
  */
 const OF_CLIENTS = foldedNames(
-  ...['item_reference', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
-  ...['computer_call_output', 'local_shell_call_output', 'mcp_approval_response', 'additional_tools'],
-  ...['input_text', 'input_image', 'input_file', 'input_audio', 'compaction_trigger'],
+  'item_reference',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'computer_call_output',
+  'local_shell_call_output',
+  'mcp_approval_response',
+  'additional_tools',
+  'input_text',
+  'input_image',
+  'input_file',
+  'input_audio',
+  'compaction_trigger',
 );
 
 /**
@@ -149,9 +165,11 @@ interface ServerWork {
   readonly answered: ReadonlySet<string>;
 }
 
-/** A result belongs to a call of its kind (`shell_call_output` to `shell_call`) with its id, before it in the same turn. */
-function serverWork(parts: readonly LayoutPart[]): ServerWork {
-  const open = new Set<string>();
+/**
+ * A result belongs to a call of its kind (`shell_call_output` to `shell_call`) with its id, before it: in the same turn, or in
+ * an earlier one for work that goes on while a client answers calls (`program`).
+ */
+function serverWork(parts: readonly LayoutPart[], open: Set<string>): ServerWork {
   const results = new Set<string>();
   const answered = new Set<string>();
   for (const part of parts) {
@@ -167,6 +185,8 @@ function serverWork(parts: readonly LayoutPart[]): ServerWork {
       if (id !== '') answered.add(id);
     }
   }
+  // Such a call without its result does not go back, so that a later result of it would be loose.
+  for (const call of open) if (WAITING.has(call.split(' ', 1)[0] ?? '')) open.delete(call);
   return { results, answered };
 }
 

@@ -1,6 +1,6 @@
 // Asks the person at the terminal about waiting actions, one at a time, while the run continues. The prompt is withdrawn
 // when the action is answered elsewhere or no longer waits.
-import { createInterface } from 'node:readline/promises';
+import { type Interface, createInterface } from 'node:readline/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { Ingress } from '../../../schemas/event.ts';
@@ -33,14 +33,11 @@ export interface Asker {
 }
 
 export function newTerminalAsker({ client, by, readFile, print, now = Date.now, terminal }: TerminalOptions): Asker {
-  const lines = createInterface(terminal ?? { input: process.stdin, output: process.stdout });
-  // readline intercepts Ctrl-C, so it is passed on to the process.
-  lines.on('SIGINT', () => process.emit('SIGINT'));
+  const lines = openLines(terminal);
   let state: SessionState | null = null;
   let asking: { readonly id: EffectId; readonly withdrawn: AbortController } | null = null;
   let closed = false;
-  // A line that is on its way when a question is withdrawn comes to the next one.
-  let wasWithdrawn = false;
+  const questions = newQuestions(lines, print, now);
 
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
 
@@ -60,22 +57,11 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
     await ask(action, withdrawn);
   }
 
-  /** The line that a person types after having seen the question. */
-  async function question(text: string, signal: AbortSignal): Promise<string> {
-    const since = wasWithdrawn ? now() : null;
-    for (;;) {
-      const typed = await lines.question(text, { signal });
-      wasWithdrawn = false;
-      if (since === null || now() - since >= SEEN_AFTER_MS) return typed;
-      print('  not taken: it came as the question before was withdrawn; please answer this one');
-    }
-  }
-
   async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
     // What was typed for a question that was withdrawn is no answer to this one.
     if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
     for (;;) {
-      const typed = await question(QUESTION, signal);
+      const typed = await questions.ask(QUESTION, signal);
       // Whole words only: "stop" must not be taken for `s`.
       const word = typed.trim().toLowerCase();
       if (word === 'y' || word === 'yes') return allowing(action, by);
@@ -89,7 +75,7 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
   }
 
   async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
-    const typed = await question('  your answer (the model reads it): ', signal);
+    const typed = await questions.ask('  your answer (the model reads it): ', signal);
     const stored = await storeContent(client, typed)();
     if (!isLeft(stored)) return fulfilling(action, by, { success: true, output: stored.right });
     print(pc.yellow(`  ! ${stored.left.message}. ${REJECTIONS[stored.left.code]}`));
@@ -116,7 +102,7 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
       state = latest;
       if (asking !== null && !pending().some((action) => action.effect_id === asking?.id)) {
         asking.withdrawn.abort();
-        wasWithdrawn = true;
+        questions.withdrawn();
       }
       next();
     },
@@ -124,6 +110,38 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
       closed = true;
       asking?.withdrawn.abort();
       lines.close();
+    },
+  };
+}
+
+function openLines(terminal: TerminalOptions['terminal']): Interface {
+  const lines = createInterface(terminal ?? { input: process.stdin, output: process.stdout });
+  // readline intercepts Ctrl-C, so it is passed on to the process.
+  lines.on('SIGINT', () => process.emit('SIGINT'));
+  return lines;
+}
+
+interface Questions {
+  /** The line that a person types after having seen the question. */
+  ask(text: string, signal: AbortSignal): Promise<string>;
+  /** A line that is on its way when a question is withdrawn comes to the next one. */
+  withdrawn(): void;
+}
+
+function newQuestions(lines: Interface, print: (line: string) => void, now: () => number): Questions {
+  let wasWithdrawn = false;
+  return {
+    withdrawn() {
+      wasWithdrawn = true;
+    },
+    async ask(text, signal) {
+      const since = wasWithdrawn ? now() : null;
+      for (;;) {
+        const typed = await lines.question(text, { signal });
+        wasWithdrawn = false;
+        if (since === null || now() - since >= SEEN_AFTER_MS) return typed;
+        print('  not taken: it came as the question before was withdrawn; please answer this one');
+      }
     },
   };
 }
