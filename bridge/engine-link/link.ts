@@ -18,6 +18,7 @@ const isAway = ({ code }: Rejection): boolean => AWAY.has(code);
 
 const AWAY: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'closing',
+  'internal',
   'storage_failed',
   'storage_full',
   'storage_unknown',

@@ -61,7 +61,7 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
 
 /** An internal error before anything was written. Its own message is not reported: it may name paths of the machine. */
 export const stepFault = (): Rejection =>
-  reject('storage_failed', '', 'the request failed inside the engine; nothing was recorded, so it may be sent again');
+  reject('internal', '', 'the request failed inside the engine; nothing was recorded, so it may be sent again');
 
 /** An internal error during a write. */
 export const writeFault = (): Rejection =>

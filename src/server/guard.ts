@@ -1,7 +1,6 @@
 // Decides which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot
 // reach the engine by DNS rebinding; there must be no Origin header; and the bearer token must match.
-import type { Socket } from 'node:net';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { pause } from '../turns.ts';
 import { REQUESTS_OF_VIEWERS_MAX } from '../../schemas/limits.ts';
@@ -45,8 +44,7 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
         ),
       );
     }
-    const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
-    const holder = given === undefined ? null : tokens.find(given);
+    const holder = holderOf(context, tokens);
     if (holder === null) return refused(unauthorized());
     context.set('holder', holder);
     if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope)) return refused(NO_SLOT);
@@ -63,7 +61,12 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
   };
 }
 
-const isGone = (socket: Socket | undefined): boolean => socket?.destroyed === true;
+function holderOf(context: Context<Guarded>, tokens: Tokens): TokenHolder | null {
+  const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
+  return given === undefined ? null : tokens.find(given);
+}
+
+const isGone = (socket?: { readonly destroyed: boolean }): boolean => socket?.destroyed === true;
 
 const GONE = reject('queue_full', '', 'the connection is closed; wait for answers before sending more requests');
 

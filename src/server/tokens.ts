@@ -46,11 +46,14 @@ export async function openTokens(dataDir: string): Promise<Tokens> {
   addOwnPlace(dataDir);
   const directory = tokenDirectory(dataDir);
   refuseForeign(directory, lstatSync(directory));
+  // Checked with every request: the name of a file says what its token allows, and who may write there can rename one.
+  const isOwn = (): boolean => isOwnDirectory(directory);
   let known = readAll(dataDir, new Map(), (error) => {
     throw error;
   });
   return {
     find(given) {
+      if (!isOwn()) return null;
       const found = findIn([...known.values()], given);
       if (found?.isCurrent() === true) return found;
       // A token may be new, and a file of an unknown or changed one is read before it is refused.
@@ -85,14 +88,20 @@ function readAll(
   onFault: (error: unknown) => void,
 ): ReadonlyMap<string, FileToken> {
   const known = new Map<string, FileToken>();
-  for (const name of namesIn(tokenDirectory(dataDir), onFault)) {
+  const directory = tokenDirectory(dataDir);
+  for (const name of namesIn(directory, onFault)) {
     const path = tokenFile(dataDir, name);
     try {
       const stats = lstatSync(path);
       const version = versionOf(stats);
       const kept = before.get(name);
       if (kept?.version === version) known.set(name, kept);
-      else known.set(name, { ...readOne(name, path, stats), version, isCurrent: () => isVersion(path, version) });
+      else
+        known.set(name, {
+          ...readOne(name, path, stats),
+          version,
+          isCurrent: () => isOwnDirectory(directory) && isVersion(path, version),
+        });
     } catch (error) {
       onFault(error);
     }
@@ -126,6 +135,15 @@ function refuseForeign(path: string, { uid, mode }: Stats): void {
     );
   }
   if ((mode & 0o022) !== 0) throw new Error(`others may write ${path}; run: chmod go-w ${path}`);
+}
+
+function isOwnDirectory(path: string): boolean {
+  try {
+    refuseForeign(path, lstatSync(path));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Differs for each content and mode that a file has had. */

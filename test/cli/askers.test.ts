@@ -15,10 +15,10 @@ import { tool } from '../support/tools.ts';
 const FULL = reject('storage_full', '', 'the disk is full');
 
 /** A session with one call that waits for a person. */
-async function waitingCall(): Promise<SessionState> {
+async function waitingCall(call_id = 'a'): Promise<SessionState> {
   const { talk, engine } = await newWorld();
   await talk.create(packageOf([tool('t', { permission_policy: 'always_ask' })]));
-  const state = await talk.calls(['a', 't']);
+  const state = await talk.calls([call_id, 't']);
   await engine.close();
   return state;
 }
@@ -87,6 +87,58 @@ describe('a question at the terminal', () => {
       asker.close();
     },
   );
+});
+
+describe('a line that comes after a question was withdrawn', () => {
+  /** A person who sees the question about `b` in place of the one about `a`, and whose line arrives `later`. */
+  async function typing(later: number) {
+    const given: string[] = [];
+    let over: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      over = resolve;
+    });
+    const client = {
+      submit:
+        (_id: unknown, { events: [event] }: { readonly events: readonly Ingress[] }) =>
+        () => {
+          given.push(event?.kind === 'user.tool_confirmation' ? `${event.call_id} ${event.result}` : '');
+          over();
+          return Promise.resolve(right({ version: 1, events: [] }));
+        },
+    } as unknown as EngineClient;
+    const [first, second] = [await waitingCall('a'), await waitingCall('b')];
+    let at_ms = 1_000;
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const lines: string[] = [];
+    let shown = 0;
+    output.on('data', (text) => {
+      if (!String(text).includes('deny')) return;
+      shown += 1;
+      if (shown === 1) asker.update(second);
+      if (shown === 2) at_ms += later;
+      if (shown === 2) input.write('y\n');
+      if (shown === 3) over();
+    });
+    const print = (line: string): void => void lines.push(line);
+    const terminal = { input, output };
+    const asker = newTerminalAsker({ client, by: 'ada', readFile: () => null, print, now: () => at_ms, terminal });
+    asker.update(first);
+    await ended;
+    asker.close();
+    return { given, printed: lines.join('\n') };
+  }
+
+  test('at once is not taken for the next one, which is asked again', async () => {
+    const { given, printed } = await typing(499);
+    expect(given).toEqual([]);
+    expect(printed).toContain('not taken');
+  });
+
+  test('when it could be read is an answer', async () => {
+    const { given, printed } = await typing(500);
+    expect(given).toEqual(['b allow']);
+    expect(printed).not.toContain('not taken');
+  });
 });
 
 describe('an answer that is refused', () => {

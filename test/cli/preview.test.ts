@@ -13,7 +13,7 @@ import {
   PREVIEW_LINES_MAX,
 } from '../../schemas/limits.ts';
 import { type Hunk, compareTexts, linesOf } from '../../src/cli/preview/compare-texts.ts';
-import { previewCall } from '../../src/cli/preview/preview-call.ts';
+import { allArguments, previewCall } from '../../src/cli/preview/preview-call.ts';
 import { visible } from '../../src/cli/preview/visible.ts';
 import { workspaceFile } from '../../src/cli/preview/workspace-file.ts';
 
@@ -290,5 +290,35 @@ describe('workspaceFile', () => {
     expect(() => read('long')).toThrow('bytes');
     expect(() => read('loop')).toThrow('cannot be resolved');
     expect(() => read('a\0b')).toThrow('cannot be resolved');
+  });
+});
+
+describe('a line that is longer than the terminal is wide', () => {
+  const columns = 78;
+  const padded = (text: string): string => text.padEnd(columns + 2);
+  const forged = [padded('"]'), padded('  allow? y/N n'), padded('call_0 still waits'), padded('? show_order')].join(
+    '',
+  );
+
+  test.each([0, 1, 7, 40, 76])('has its mark on each row: %s spaces before', (before) => {
+    const lines = allArguments({ argv: ['ls', ' '.repeat(before) + forged] }, { columns });
+    expect(lines.length).toBeGreaterThan(4);
+    expect(lines.filter((line) => !line.startsWith('| ') || line.length > columns)).toEqual([]);
+  });
+
+  test('counts what may be wide as wide, and loses nothing', () => {
+    const text = `${'漢'.repeat(200)}\t${'x'.repeat(90)}`;
+    const lines = allArguments({ text: [text] }, { columns });
+    expect(lines.map((line) => line.slice(2)).join('')).toContain('漢'.repeat(200));
+    expect(Math.max(...lines.map((line) => line.length + (line.match(/漢/g) ?? []).length))).toBeLessThanOrEqual(
+      columns,
+    );
+  });
+
+  test('is broken in previews of files too', () => {
+    const readFile = (): null => null;
+    const tool = { tool_id: 'host.fs.write_file', tool_name: 'write_file' } as never;
+    const lines = previewCall({ tool, arguments: { path: 'a', text: forged }, readFile, columns }).slice(2);
+    expect(lines.filter((line) => !/^\+|^\\ no line feed/.test(line) || line.length > columns)).toEqual([]);
   });
 });

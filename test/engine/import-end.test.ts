@@ -35,7 +35,7 @@ async function stateOf(disk: Disk) {
 
 const HOST = { host_session_id: 'h', host_session_status: 'ready', workspace: '/w', sandbox: 'none' } as const;
 const ORIGIN = session({ session_id: SESSION, consent: CONSENT_PRESETS.allow_all }).takes('HostSessionUpdated', {
-  host_session: HOST as never,
+  host_session: HOST,
 });
 const ran = (of: Session): readonly StreamRecord[] => recordsOf(recordStream(of, of.events));
 const kindsOf = (state: SessionState): readonly string[] => effects(state).map(({ kind }) => kind);

@@ -137,6 +137,20 @@ describe('a running server', () => {
     });
   });
 
+  test('takes no token, and ends what one follows, while others may write the directory', async () => {
+    await inTemporaryDirectory(async (directory) => {
+      const tokens = await openTokens(directory);
+      const token = await read(directory, 'operator');
+      const holder = tokens.find(token);
+      await chmod(tokenDirectory(directory), 0o777);
+      expect([tokens.find(token), holder?.isCurrent()]).toEqual([null, false]);
+      const added = await read(directory, 'viewer');
+      expect(tokens.find(added)).toBeNull();
+      await chmod(tokenDirectory(directory), 0o700);
+      expect(tokens.find(token)?.isCurrent()).toBe(true);
+    });
+  });
+
   test('ends what an old token follows', async () => {
     await inTemporaryDirectory(async (directory) => {
       const { talk, engine } = await newWorld();

@@ -1,6 +1,7 @@
 // Messages as blocks of the API: what a person wrote, the result of a call, and a turn of a model.
 import type { LayoutPart } from '../../../schemas/model-turn.ts';
 import { type ExactJson, type ExactObject, RawJson, isExactObject, parseExact, textIn } from '../api/exact-json.ts';
+import { foldName, foldedNames, misspells } from '../api/client-names.ts';
 import { sameFamily } from '../api/model-family.ts';
 import type { AssistantMessage, MessageAttachment, MessageCall, ToolMessage } from '../provider.ts';
 
@@ -86,16 +87,27 @@ function valueOf(text: string): unknown {
   }
 }
 
+/** Blocks that only a user sends. A result is one, unless it names the work of the server that it belongs to. */
+const OF_USERS = foldedNames('tool_result', 'document', 'image', 'search_result', 'container_upload', 'system');
+
+function isOfUser(block: ExactObject): boolean {
+  if (misspells(block, ['type', 'role']) || (block['role'] ?? 'assistant') !== 'assistant') return true;
+  const type = textIn(block['type']);
+  const folded = foldName(type);
+  const isServers = type.endsWith('_tool_result') && textIn(block['tool_use_id']) !== '';
+  return OF_USERS.has(folded) || (folded.endsWith('toolresult') && !isServers);
+}
+
 /** None when the item is not JSON, because a body must stay readable, or a block that only a user sends. */
 function itemBlock(item: string): readonly TurnBlock[] {
   const value = valueOf(item);
   if (!isExactObject(value)) return [];
   const { type, container } = value;
+  if (isOfUser(value)) return [];
   if (typeof type !== 'string') {
     const id = isExactObject(container) ? textIn(container['id']) : '';
     return id === '' ? [] : [{ kind: 'container', id }];
   }
-  if (type === 'tool_result') return [];
   const json = new RawJson(item);
   if (type === 'thinking' || type === 'redacted_thinking') return [{ kind: 'thinking', json }];
   const uses = type.endsWith('_tool_use') ? textIn(value['id']) : '';

@@ -12,6 +12,7 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import { fittingParts } from '../api/layout-fit.ts';
+import { foldedNames, hasAnyOf, misspells } from '../api/client-names.ts';
 import { wireIds } from '../api/wire-ids.ts';
 import type { AssistantMessage, Message, MessageAttachment, MessageCall, ToolMessage } from '../provider.ts';
 import { leftOut, newAttachmentWriter } from './attachments.ts';
@@ -149,7 +150,14 @@ function rebuilt(message: AssistantMessage, model: string): readonly ExactJson[]
   });
 }
 
+/** Blocks that only a client sends. */
+const OF_CLIENTS = foldedNames('document', 'video', 'searchResult', 'guardContent', 'cachePoint', 'system', 'role');
+/** Work of the provider's own tools, whose halves `withoutHalfWork` leaves out. */
+const PAIRED = ['toolUse', 'toolResult'];
+
 function mayGoBack(item: string, model: string): boolean {
+  const block = objectIn(parseExact(item));
+  if (hasAnyOf(block, OF_CLIENTS) || misspells(block, PAIRED)) return false;
   if (!isReasoning(item) || !needsSignature(model)) return true;
   const reasoning = objectIn(objectIn(parseExact(item))['reasoningContent']);
   return reasoning['reasoningText'] === undefined || textIn(objectIn(reasoning['reasoningText'])['signature']) !== '';

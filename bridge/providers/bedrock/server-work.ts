@@ -35,7 +35,7 @@ export function withoutHalfWork(blocks: readonly ExactJson[]): readonly ExactJso
 
 /** Only items can be blocks of a server: what the encoder writes itself are calls of the client. */
 export function serverBlock(block: ExactJson): ServerBlock | null {
-  if (!(block instanceof RawJson) || !/"tool(?:Use|Result)"/.test(block.text)) return null;
+  if (!(block instanceof RawJson) || !/"tool(?:Use|Result)"|\\/.test(block.text)) return null;
   const value = objectOf(block.text);
   const { toolUse, toolResult } = value;
   const known = isExactObject(toolUse) ? toolUse : toolResult;

@@ -1,6 +1,15 @@
 // The turns of a conversation as Gemini takes them: user and model in alternation, a user first, no part empty.
 import type { LayoutPart } from '../../../schemas/model-turn.ts';
-import { type ExactJson, type ExactObject, RawJson, isExactObject, objectIn, parseExact } from '../api/exact-json.ts';
+import { foldedNames, hasAnyOf, misspells, withoutNames } from '../api/client-names.ts';
+import {
+  type ExactJson,
+  type ExactObject,
+  RawJson,
+  isExactObject,
+  objectIn,
+  parseExact,
+  textIn,
+} from '../api/exact-json.ts';
 import { sameFamily } from '../api/model-family.ts';
 import { wireIds } from '../api/wire-ids.ts';
 import type { AssistantMessage, Message, MessageAttachment, MessageCall } from '../provider.ts';
@@ -116,10 +125,11 @@ function modelParts(message: AssistantMessage, model: string): readonly ModelPar
   // Only the first call of a turn must be signed: parallel ones carry no signature.
   let signs = isThirdGeneration(model);
   let offset = 0;
+  const isOfModel = newItemJudge();
   for (const part of layoutOf(message, model)) {
     const beside = 'item' in part ? {} : withOf(part);
     if ('item' in part) {
-      if (!isOfCandidate(part.item) && !isOfUser(part.item)) parts.push({ part: new RawJson(part.item), named: {} });
+      if (!isOfCandidate(part.item) && isOfModel(part.item)) parts.push({ part: new RawJson(part.item), named: {} });
     } else if ('text' in part) {
       const text = message.text.slice(offset, offset + part.text);
       offset += part.text;
@@ -156,14 +166,38 @@ function layoutOf({ text, calls, layout }: AssistantMessage, model: string): rea
 }
 
 function withOf(part: { readonly with?: string }): ExactObject {
-  return part.with === undefined ? {} : objectIn(parsed(part.with));
+  if (part.with === undefined) return {};
+  const { functionCall, ...beside } = objectIn(parsed(part.with));
+  const kept = withoutNames(beside, BESIDE_OTHERS);
+  return functionCall === undefined ? kept : { functionCall, ...kept };
 }
+
+/** Kinds of data that a part has one of. */
+const BESIDE_OTHERS = foldedNames('functionCall', 'functionResponse', 'fileData', 'text', 'toolResponse', 'role');
 
 const isOfCandidate = (item: string): boolean => CANDIDATE_ITEMS.some((key) => item.startsWith(`{"${key}":`));
 
-/** A server that answered a call itself would speak in the name of a tool. */
-const isOfUser = (item: string): boolean =>
-  item.includes('"functionResponse"') && objectIn(parsed(item))['functionResponse'] !== undefined;
+/**
+ * Whether a model may have said the part. Results and files are the user's, and a server that answered a call itself would
+ * speak in the name of a tool; the result of code goes back only after its code. In any spelling: protobuf reads
+ * `function_response` as `functionResponse`.
+ */
+function newItemJudge(): (item: string) => boolean {
+  let codes = 0;
+  const calls = new Set<string>();
+  return (item) => {
+    const part = objectIn(parsed(item));
+    if (hasAnyOf(part, OF_USERS) || misspells(part, PAIRED)) return false;
+    if (part['executableCode'] !== undefined) codes += 1;
+    if (part['toolCall'] !== undefined) calls.add(idIn(part['toolCall']));
+    if (part['codeExecutionResult'] !== undefined && codes-- <= 0) return false;
+    return part['toolResponse'] === undefined || calls.delete(idIn(part['toolResponse']));
+  };
+}
+
+const idIn = (value: ExactJson): string => textIn(objectIn(value)['id']);
+const OF_USERS = foldedNames('functionResponse', 'functionCall', 'fileData', 'role');
+const PAIRED = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'];
 
 function parsed(text: string): ExactJson {
   try {

@@ -1,5 +1,6 @@
 // The further fields of a message (reasoning, annotations, unknown ones), which go back to the model that wrote them.
 import { type ExactObject, exactText, isExactObject, objectIn, parseExact, textIn } from '../api/exact-json.ts';
+import { foldName, foldedNames, hasAnyOf, misspells, withoutNames } from '../api/client-names.ts';
 import { isBlank } from './blank.ts';
 
 const START = '{"message":';
@@ -10,7 +11,10 @@ const START = '{"message":';
  */
 export function messageItem(message: ExactObject, refuses: boolean): string | null {
   const { role: _r, content: _c, tool_calls: _t, function_call: _f, token_id: _i, refusal, audio, ...others } = message;
-  const fields = Object.entries({ ...others, ...(refuses || refusal === undefined ? {} : { refusal }) });
+  const fields = Object.entries({
+    ...withoutNames(others, OWN_FOLDED),
+    ...(refuses || refusal === undefined ? {} : { refusal }),
+  });
   const id = textIn(objectIn(audio)['id']);
   const kept = [...fields.filter(([, value]) => !isBlank(value)), ...(id === '' ? [] : [['audio', { id }] as const])];
   return kept.length === 0 ? null : `${START}${exactText(Object.fromEntries(kept))}}`;
@@ -26,7 +30,27 @@ export function fieldsOfItem(item: string): string | null {
   const { message, ...others } = objectIn(parseExact(item));
   if (!isExactObject(message) || Object.keys(others).length > 0) return null;
   const names = Object.keys(message);
-  return names.length > 0 && !names.some((name) => OWN.has(name)) ? exactText(message).slice(1, -1) : null;
+  return names.length > 0 && !hasAnyOf(message, OWN_FOLDED) ? exactText(message).slice(1, -1) : null;
 }
 
-const OWN: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call', 'tool_call_id']);
+/** Whether a part of the content is one that only a client sends: a result, a file, or a message of another role. */
+export function isOfClient(item: string): boolean {
+  const part = objectIn(parseExact(item));
+  return misspells(part, ['type']) || OF_CLIENTS.has(foldName(textIn(part['type'])));
+}
+
+const OWN_FOLDED = foldedNames('role', 'content', 'tool_calls', 'function_call', 'tool_call_id');
+const OF_CLIENTS = foldedNames(
+  'tool_result',
+  'tool_response',
+  'function_response',
+  'function_call_output',
+  'custom_tool_call_output',
+  'input_text',
+  'input_image',
+  'input_file',
+  'input_audio',
+  'file',
+  'document',
+  'search_result',
+);

@@ -8,7 +8,8 @@ import { fittingParts } from '../api/layout-fit.ts';
 import { type IdRule, wireIds } from '../api/wire-ids.ts';
 import type { AssistantMessage, GenerateRequest, Message, MessageCall } from '../provider.ts';
 import { attachmentParts } from './attachments.ts';
-import { fieldsOfItem } from './message-item.ts';
+import { withoutMisspelled } from '../api/client-names.ts';
+import { fieldsOfItem, isOfClient } from './message-item.ts';
 import { orderResults } from './order-results.ts';
 import { REFUSAL } from './reply.ts';
 
@@ -119,6 +120,7 @@ function contentOf(text: string, parts: readonly LayoutPart[]): { content: Exact
   const list: ExactJson[] = [];
   for (const part of parts) {
     if ('item' in part) {
+      if (isOfClient(part.item)) continue;
       plain = false;
       list.push(new RawJson(part.item));
     } else if ('text' in part) {
@@ -128,7 +130,8 @@ function contentOf(text: string, parts: readonly LayoutPart[]): { content: Exact
       else if (piece !== '') {
         plain &&= part.with === undefined;
         pieces.push(piece);
-        list.push({ type: 'text', text: piece, ...(part.with === undefined ? {} : objectIn(parseExact(part.with))) });
+        const further = part.with === undefined ? {} : objectIn(parseExact(part.with));
+        list.push({ type: 'text', text: piece, ...withoutMisspelled(further, ['type', 'text']) });
       }
     }
   }

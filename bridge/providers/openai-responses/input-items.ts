@@ -13,10 +13,11 @@ const ID_RULE = { alphabet: /[A-Za-z0-9_.:-]/, max: 64 };
 export function inputItems(given: readonly Message[], model: string): readonly ExactJson[] {
   const items: ExactJson[] = [];
   let custom: ReadonlySet<string> = new Set();
+  const atWork = new Set<string>();
   for (const message of withResults(wireIds(given, ID_RULE))) {
     if (message.role === 'tool') items.push(resultItem(message, custom.has(message.call_id)));
     else if (message.role === 'assistant') {
-      const turn = turnItems(message, model);
+      const turn = turnItems(message, model, atWork);
       custom = turn.custom;
       if (items.length === 0 && turn.items.length > 0) items.push({ role: 'user', content: OPENING });
       for (const item of turn.items) items.push(item);

@@ -1,6 +1,7 @@
 // A turn of the model as items: exactly those that it was made of when the same API and family of models wrote them, else its
 // text and its calls.
 import type { LayoutPart } from '../../../schemas/model-turn.ts';
+import { foldName, foldedNames, misspells, withoutMisspelled, withoutNames } from '../api/client-names.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -22,13 +23,14 @@ interface TurnItems {
   readonly custom: ReadonlySet<string>;
 }
 
-export function turnItems(message: AssistantMessage, model: string): TurnItems {
+/** `atWork`: the server's own calls of earlier turns that have no result yet; the turn adds its own. */
+export function turnItems(message: AssistantMessage, model: string, atWork: Set<string>): TurnItems {
   const parts = fittingParts(message, 'openai.responses', model);
   if (parts === null) {
     const said: readonly ExactJson[] = message.text === '' ? [] : [{ role: 'assistant', content: message.text }];
     return { items: [...said, ...message.calls.map((call) => callItem(call, {}))], custom: new Set() };
   }
-  const entries = readParts(parts, message);
+  const entries = readParts(parts, message, atWork);
   const custom = entries.flatMap((entry) =>
     entry.kind === 'call' && entry.fields['type'] === CUSTOM ? [entry.call.id] : [],
   );
@@ -52,12 +54,16 @@ interface MessageEntry {
   empty: boolean;
 }
 
-function readParts(parts: readonly LayoutPart[], { text, calls }: AssistantMessage): readonly Entry[] {
+function readParts(
+  parts: readonly LayoutPart[],
+  { text, calls }: AssistantMessage,
+  atWork: Set<string>,
+): readonly Entry[] {
   const entries: Entry[] = [];
-  const answered = answeredIn(parts);
+  const work = serverWork(parts, atWork);
   let at = 0;
   for (const part of parts) {
-    if ('item' in part) entries.push(...itemEntries(part.item, answered));
+    if ('item' in part) entries.push(...itemEntries(part.item, work));
     else if ('call' in part)
       entries.push({ kind: 'call', fields: fieldsOf(part), call: calls[part.call] as MessageCall });
     else {
@@ -65,11 +71,18 @@ function readParts(parts: readonly LayoutPart[], { text, calls }: AssistantMessa
       const last = entries.at(-1);
       let message = last?.kind === 'message' && fields['message'] === undefined ? last : null;
       if (message === null) {
-        message = { kind: 'message', fields: objectIn(fields['message']), content: [], empty: true };
+        const own = withoutNames(objectIn(fields['message']), MESSAGE_NAMES);
+        message = { kind: 'message', fields: own, content: [], empty: true };
         entries.push(message);
       }
-      message.content.push(fields['other'] ?? contentPart(text.slice(at, at + part.text), objectIn(fields['part'])));
-      message.empty &&= part.text === 0 && fields['other'] === undefined;
+      const { other } = fields;
+      if (other === undefined) {
+        message.content.push(contentPart(text.slice(at, at + part.text), objectIn(fields['part'])));
+        message.empty &&= part.text === 0;
+      } else if (isOfModel({ role: 'assistant', ...objectIn(other) })) {
+        message.content.push(other);
+        message.empty = false;
+      }
       at += part.text;
     }
   }
@@ -79,7 +92,13 @@ function readParts(parts: readonly LayoutPart[], { text, calls }: AssistantMessa
 const fieldsOf = (part: LayoutPart): ExactObject =>
   'with' in part && part.with !== undefined ? objectIn(parseExact(part.with)) : {};
 
-const contentPart = (text: string, part: ExactObject): ExactObject =>
+const MESSAGE_NAMES = foldedNames('type', 'role', 'content');
+const CALL_NAMES = foldedNames('role', 'call_id', 'name', 'arguments', 'input', 'output');
+
+const contentPart = (text: string, further: ExactObject): ExactObject =>
+  partOf(text, withoutMisspelled(further, ['type', 'text', 'refusal']));
+
+const partOf = (text: string, part: ExactObject): ExactObject =>
   part['type'] === 'refusal' ? { ...part, refusal: text } : { type: 'output_text', text, ...part };
 
 /** Kinds that may wait for an answer of the client, which refold has none for: the API refuses them without one. */
@@ -95,39 +114,86 @@ const WAITING: ReadonlySet<string> = new Set([
  * Kinds that only a client sends, or that are calls when a model makes them. A server that sent them would speak to the next
  * one in the name of the user, or of a tool.
  */
-const OF_CLIENTS: ReadonlySet<string> = new Set([
+const OF_CLIENTS = foldedNames(
   'item_reference',
   'function_call',
   'function_call_output',
   'custom_tool_call',
   'custom_tool_call_output',
+  'computer_call_output',
+  'local_shell_call_output',
   'mcp_approval_response',
-]);
+  'additional_tools',
+  'input_text',
+  'input_image',
+  'input_file',
+  'input_audio',
+  'compaction_trigger',
+);
 
 /**
  * None for an item that must not be sent: one that is no model's, a message that says nothing, or a call that waits for its
  * answer.
  */
-function itemEntries(item: string, answered: ReadonlySet<string>): readonly Entry[] {
+function itemEntries(item: string, work: ServerWork): readonly Entry[] {
   const fields = objectIn(parseExact(item));
   const type = textIn(fields['type']);
-  const { role } = fields;
-  if (OF_CLIENTS.has(type) || (role !== undefined && role !== 'assistant')) return [];
+  if (!isOfModel(fields) || (isResult(type) && !work.results.has(item))) return [];
   const value = new RawJson(item);
   if (type === 'reasoning') return [bringsReasoning(fields) ? { kind: type, value } : { kind: 'lost' }];
   if (type === 'message' && listIn(fields['content']).length === 0) return [];
   const ofServer = type === 'tool_search_call' && fields['execution'] !== 'client';
-  const waits = WAITING.has(type) && !ofServer && !answered.has(textIn(fields['call_id']));
+  const waits = WAITING.has(type) && !ofServer && !work.answered.has(textIn(fields['call_id']));
   return waits ? [] : [{ kind: 'item', value }];
 }
 
-/** The ids of calls that a server-side result in the same turn answers, such as those of a hosted shell. */
-function answeredIn(parts: readonly LayoutPart[]): ReadonlySet<string> {
-  const items = parts.flatMap((part) => ('item' in part && part.item.includes('_output"') ? [part.item] : []));
-  const results = items
-    .map((item) => objectIn(parseExact(item)))
-    .filter(({ type }) => textIn(type).endsWith('_output'));
-  return new Set(results.map(({ call_id }) => textIn(call_id)));
+/** An item without a type is a message, to the API, and one without a role is nobody's. */
+function isOfModel(fields: ExactObject): boolean {
+  const { type, role } = fields;
+  if (misspells(fields, ['type', 'role'])) return false;
+  if (role !== undefined && role !== 'assistant') return false;
+  return typeof type === 'string' ? !OF_CLIENTS.has(foldName(type)) : role === 'assistant';
+}
+
+const isResult = (type: string): boolean => /(?:output|result|response)$/.test(foldName(type));
+
+/** What the server did itself in one turn, such as the work of a hosted shell. */
+interface ServerWork {
+  /** The items that are results of calls before them. */
+  readonly results: ReadonlySet<string>;
+  /** The ids of these calls. */
+  readonly answered: ReadonlySet<string>;
+}
+
+/**
+ * A result belongs to a call of its kind (`shell_call_output` to `shell_call`) with its id, before it: in the same turn, or in
+ * an earlier one for work that goes on while a client answers calls (`program`).
+ */
+function serverWork(parts: readonly LayoutPart[], open: Set<string>): ServerWork {
+  const results = new Set<string>();
+  const answered = new Set<string>();
+  for (const part of parts) {
+    if (!('item' in part)) continue;
+    const fields = objectIn(parseExact(part.item));
+    const type = textIn(fields['type']);
+    if (!isOfModel(fields) || fields['execution'] === 'client') continue;
+    const id = textIn(fields['call_id']);
+    const call = /^(.+_call)_output$/.exec(type)?.[1] ?? callOfOutput(type);
+    if (call === null) open.add(`${type} ${id}`);
+    else if (open.delete(`${call} ${id}`)) {
+      results.add(part.item);
+      if (id !== '') answered.add(id);
+    }
+  }
+  // Such a call without its result does not go back, so that a later result of it would be loose.
+  for (const call of open) if (WAITING.has(call.split(' ', 1)[0] ?? '')) open.delete(call);
+  return { results, answered };
+}
+
+/** `tool_search_output` belongs to `tool_search_call`, and `program_output` to `program`. */
+function callOfOutput(type: string): string | null {
+  const named = /^(.+)_output$/.exec(type)?.[1];
+  return named === undefined ? null : named === 'tool_search' ? 'tool_search_call' : named;
 }
 
 // The server keeps nothing, so that an item without its reasoning only names what is not there: OpenAI answers that the item
@@ -164,7 +230,8 @@ const messageItem = (content: readonly ExactJson[], fields: ExactObject): ExactO
 });
 
 function callItem({ id, name, arguments: written }: MessageCall, fields: ExactObject): ExactObject {
-  const { type, ...rest } = fields;
+  const { type, ...further } = withoutMisspelled(fields, ['type']);
+  const rest = withoutNames(further, CALL_NAMES);
   const named = { call_id: id, name: allowedName(name) };
   if (type === CUSTOM) return { type, ...named, input: customInput(written), ...rest };
   return { type: 'function_call', ...named, arguments: objectText(written), ...rest };

@@ -15,6 +15,8 @@ export interface DescribeOptions {
   readonly storedArguments?: JsonObject | null;
   /** The other actions that wait. */
   readonly others?: readonly RequiredAction[];
+  /** How long a line may be; that of the terminal when absent. */
+  readonly columns?: number;
 }
 
 /**
@@ -31,10 +33,14 @@ export function describeAction(action: RequiredAction, options: DescribeOptions)
 }
 
 /** Every argument of an action, whole; null when they are stored and could not be read. */
-export function wholeArguments(action: RequiredAction, stored: JsonObject | null): readonly string[] | null {
+export function wholeArguments(
+  action: RequiredAction,
+  stored: JsonObject | null,
+  columns = columnsHere(),
+): readonly string[] | null {
   const args = argumentsOf(action, { storedArguments: stored });
   if (args === null) return null;
-  const lines = allArguments(args, pc.isColorSupported);
+  const lines = allArguments(args, { colors: pc.isColorSupported, columns });
   return lines.length === 0 ? ['  no arguments'] : lines.map((line) => `  ${line}`);
 }
 
@@ -50,20 +56,34 @@ function headOf(action: RequiredAction): string {
 
 /** The names of the first few actions. */
 function namesOf(actions: readonly RequiredAction[]): string {
-  const names = actions.slice(0, NAMES_MAX).map(({ tool_name, call_id }) => visible(`${tool_name} (${call_id})`));
+  const names = actions
+    .slice(0, NAMES_MAX)
+    .map(({ tool_name, call_id }) => visible(`${tool_name} (${call_id})`).slice(0, NAME_CHARS_MAX));
   const more = actions.length - names.length;
   return [...names, ...(more === 0 ? [] : [`${more} more`])].join(', ');
 }
 
 const NAMES_MAX = 5;
+const NAME_CHARS_MAX = 60;
 
-const previewLines = (action: RequiredAction, args: JsonObject, { readFile }: DescribeOptions): readonly string[] =>
+const previewLines = (
+  action: RequiredAction,
+  args: JsonObject,
+  { readFile, columns }: DescribeOptions,
+): readonly string[] =>
   previewCall({
     tool: action,
     arguments: args,
     readFile: readFile ?? noFiles,
     colors: pc.isColorSupported,
+    columns: columns ?? columnsHere(),
   }).slice(1);
+
+/** The rest of a row after the two spaces that stand before each line; without a terminal, lines are not broken. */
+function columnsHere(): number {
+  const { columns } = process.stdout;
+  return columns === undefined ? Infinity : columns - 2;
+}
 
 function noFiles(): never {
   throw new Error('the workspace is not on this machine');

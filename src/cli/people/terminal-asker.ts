@@ -1,6 +1,6 @@
 // Asks the person at the terminal about waiting actions, one at a time, while the run continues. The prompt is withdrawn
 // when the action is answered elsewhere or no longer waits.
-import { createInterface } from 'node:readline/promises';
+import { type Interface, createInterface } from 'node:readline/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { Ingress } from '../../../schemas/event.ts';
@@ -20,6 +20,8 @@ export interface TerminalOptions {
   readonly by: string;
   readonly readFile: (path: string) => string | null;
   readonly print: (line: string) => void;
+  /** In milliseconds; that of the process when absent. */
+  readonly now?: () => number;
   /** Where the person is; the terminal of this process when absent. */
   readonly terminal?: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
 }
@@ -30,13 +32,12 @@ export interface Asker {
   close(): void;
 }
 
-export function newTerminalAsker({ client, by, readFile, print, terminal }: TerminalOptions): Asker {
-  const lines = createInterface(terminal ?? { input: process.stdin, output: process.stdout });
-  // readline intercepts Ctrl-C, so it is passed on to the process.
-  lines.on('SIGINT', () => process.emit('SIGINT'));
+export function newTerminalAsker({ client, by, readFile, print, now = Date.now, terminal }: TerminalOptions): Asker {
+  const lines = openLines(terminal);
   let state: SessionState | null = null;
   let asking: { readonly id: EffectId; readonly withdrawn: AbortController } | null = null;
   let closed = false;
+  const questions = newQuestions(lines, print, now);
 
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
 
@@ -60,7 +61,7 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
     // What was typed for a question that was withdrawn is no answer to this one.
     if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
     for (;;) {
-      const typed = await lines.question(QUESTION, { signal });
+      const typed = await questions.ask(QUESTION, signal);
       // Whole words only: "stop" must not be taken for `s`.
       const word = typed.trim().toLowerCase();
       if (word === 'y' || word === 'yes') return allowing(action, by);
@@ -74,7 +75,7 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
   }
 
   async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
-    const typed = await lines.question('  your answer (the model reads it): ', { signal });
+    const typed = await questions.ask('  your answer (the model reads it): ', signal);
     const stored = await storeContent(client, typed)();
     if (!isLeft(stored)) return fulfilling(action, by, { success: true, output: stored.right });
     print(pc.yellow(`  ! ${stored.left.message}. ${REJECTIONS[stored.left.code]}`));
@@ -97,9 +98,12 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
   }
 
   return {
-    update(now) {
-      state = now;
-      if (asking !== null && !pending().some((action) => action.effect_id === asking?.id)) asking.withdrawn.abort();
+    update(latest) {
+      state = latest;
+      if (asking !== null && !pending().some((action) => action.effect_id === asking?.id)) {
+        asking.withdrawn.abort();
+        questions.withdrawn();
+      }
       next();
     },
     close() {
@@ -109,6 +113,41 @@ export function newTerminalAsker({ client, by, readFile, print, terminal }: Term
     },
   };
 }
+
+function openLines(terminal: TerminalOptions['terminal']): Interface {
+  const lines = createInterface(terminal ?? { input: process.stdin, output: process.stdout });
+  // readline intercepts Ctrl-C, so it is passed on to the process.
+  lines.on('SIGINT', () => process.emit('SIGINT'));
+  return lines;
+}
+
+interface Questions {
+  /** The line that a person types after having seen the question. */
+  ask(text: string, signal: AbortSignal): Promise<string>;
+  /** A line that is on its way when a question is withdrawn comes to the next one. */
+  withdrawn(): void;
+}
+
+function newQuestions(lines: Interface, print: (line: string) => void, now: () => number): Questions {
+  let wasWithdrawn = false;
+  return {
+    withdrawn() {
+      wasWithdrawn = true;
+    },
+    async ask(text, signal) {
+      const since = wasWithdrawn ? now() : null;
+      for (;;) {
+        const typed = await lines.question(text, { signal });
+        wasWithdrawn = false;
+        if (since === null || now() - since >= SEEN_AFTER_MS) return typed;
+        print('  not taken: it came as the question before was withdrawn; please answer this one');
+      }
+    },
+  };
+}
+
+/** A person reads a question for longer than this. */
+const SEEN_AFTER_MS = 500;
 
 /** Why a prompt ended without an answer. */
 const endOf = ({ call_id }: RequiredAction, { aborted }: AbortSignal, error: unknown): string =>

@@ -21,6 +21,8 @@ export interface PreviewRequest {
   /** The current text of a workspace file; null when the file does not exist. Throws when it cannot be read. */
   readonly readFile: (path: string) => string | null;
   readonly colors?: boolean;
+  /** The width of the terminal, less what stands before each line: longer lines are broken, with their mark on each row. */
+  readonly columns?: number | undefined;
 }
 
 /** A line before it is clipped and escaped. `note` and `place` are refold's own; the others are text of a call or file. */
@@ -30,14 +32,15 @@ interface Line {
 }
 
 type Files = PreviewRequest['readFile'];
+type Paint = { readonly colors?: boolean | undefined; readonly columns?: number | undefined };
 
 const note = (text: string): Line => ({ mark: 'note', text });
 
 /** At most {@link PREVIEW_LINES_MAX} lines, then one that counts the omitted lines. Never throws. */
-export function previewCall({ tool, arguments: args, readFile, colors = false }: PreviewRequest): readonly string[] {
+export function previewCall({ tool, arguments: args, readFile, ...paint }: PreviewRequest): readonly string[] {
   const show = Object.hasOwn(PREVIEWS, tool.tool_id) ? PREVIEWS[tool.tool_id] : undefined;
   const lines = show?.(args, readFile) ?? previewArguments(args);
-  return printed([note(tool.tool_name), ...lines], colors);
+  return printed([note(tool.tool_name), ...lines], paint);
 }
 
 /** The preview of each file tool; null when the tool does not take these arguments. */
@@ -110,7 +113,7 @@ const spelt = (value: Json): string => (typeof value === 'string' ? value : JSON
  * Every argument of a call, with nothing left out: JSON, but a text of several lines line by line. For a person who must
  * see all that a decision covers.
  */
-export const allArguments = (args: JsonObject, colors = false): readonly string[] =>
+export const allArguments = (args: JsonObject, paint: Paint = {}): readonly string[] =>
   paintLines(
     Object.entries(args).flatMap(([key, value]): readonly Line[] => {
       const lines = typeof value === 'string' ? value.split('\n') : [];
@@ -120,7 +123,7 @@ export const allArguments = (args: JsonObject, colors = false): readonly string[
         ...lines.map((line) => quoted(`  ${line}`)),
       ];
     }),
-    colors,
+    paint,
   );
 
 const quoted = (text: string): Line => ({ mark: '|', text });
@@ -173,7 +176,7 @@ function countLines(text: string): string {
 const LEADS = { note: '» ', place: '', ' ': ' ', '+': '+', '-': '-', '|': '| ' } as const;
 
 /** Clips, escapes, then colours, in this order: clipping must not cut one of refold's own escape sequences. */
-function printed(lines: readonly Line[], colors: boolean): readonly string[] {
+function printed(lines: readonly Line[], { colors = false, columns }: Paint): readonly string[] {
   const shown: Line[] = [];
   let chars = 0;
   for (const { mark, text } of lines) {
@@ -183,12 +186,12 @@ function printed(lines: readonly Line[], colors: boolean): readonly string[] {
     shown.push(line);
   }
   const more = lines.length - shown.length;
-  const painted = paintLines(shown, colors);
+  const painted = paintLines(shown, { colors, columns });
   if (more === 0) return painted;
   return [...painted, pc.createColors(colors).bold(`… ${more} more line${more === 1 ? '' : 's'}`)];
 }
 
-function paintLines(lines: readonly Line[], colors: boolean): readonly string[] {
+function paintLines(lines: readonly Line[], { colors = false, columns = Infinity }: Paint): readonly string[] {
   const paint = pc.createColors(colors);
   const paints = {
     note: paint.bold,
@@ -198,7 +201,35 @@ function paintLines(lines: readonly Line[], colors: boolean): readonly string[] 
     '-': paint.red,
     '|': String,
   };
-  return lines.map(({ mark, text }) => paints[mark](`${LEADS[mark]}${visible(text)}`));
+  return lines.flatMap(({ mark, text }) => {
+    const lead = LEADS[mark];
+    return rowsOf(visible(text), Math.max(columns - lead.length, ROW_COLUMNS_MIN)).map((row) =>
+      paints[mark](`${lead}${row}`),
+    );
+  });
+}
+
+const ROW_COLUMNS_MIN = 16;
+
+/**
+ * The text in rows that fit: a terminal that broke the line itself would begin a row without its mark. How wide a character
+ * is depends on the terminal, so that any that may be wide counts as such.
+ */
+function rowsOf(text: string, columns: number): readonly string[] {
+  if (columns === Infinity) return [text];
+  const rows: string[] = [];
+  let row = '';
+  let used = 0;
+  for (const char of text) {
+    const wide = char === '\t' ? 8 : char < '\u0080' ? 1 : 2;
+    if (used + wide > columns) {
+      rows.push(row);
+      [row, used] = ['', 0];
+    }
+    row += char;
+    used += wide;
+  }
+  return [...rows, row];
 }
 
 function clip(text: string): string {

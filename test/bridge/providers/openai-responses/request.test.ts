@@ -172,6 +172,23 @@ test('what the API refuses is left out: reasoning at the end, empty messages, ca
   expect(inputOf([user('q'), turnOf(read([reasoning('gAAA')]))])).toEqual([{ role: 'user', content: 'q' }]);
 });
 
+test('a result of work that began in an earlier turn goes back, and one that no turn began does not', () => {
+  const program = { type: 'program', id: 'p', call_id: 'p1', code: 'x' };
+  const output = { type: 'program_output', id: 'o', call_id: 'p1', result: '5', status: 'completed' };
+  const first = turnOf(read([program, functionCall('c')]));
+  const result = { role: 'tool', call_id: 'c', name: 'add', text: 'c', is_error: false } as const;
+  const last = turnOf(read([output, message('a')]));
+  expect(inputOf([user('q'), first, result, last]).slice(-2)).toEqual([output, message('a')]);
+  expect(inputOf([user('q'), last]).slice(1)).toEqual([message('a')]);
+  const shell = turnOf(read([{ type: 'shell_call', call_id: 's', action: { commands: ['ls'] } }, message('b')]));
+  const loose = turnOf(read([{ type: 'shell_call_output', call_id: 's', output: [] }, message('a')]));
+  expect(inputOf([user('q'), shell, user('r'), loose]).slice(1)).toEqual([
+    message('b'),
+    { role: 'user', content: 'r' },
+    message('a'),
+  ]);
+});
+
 test('a custom tool gets its input and its result as it has them', () => {
   const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'patch', input: 'text' };
   const turn = turnOf(read([custom]));
