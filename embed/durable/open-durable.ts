@@ -165,6 +165,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
 
   async function nextTurn(request: TurnRequest): Promise<RecordedTurn> {
     request.signal?.throwIfAborted();
+    if (closing !== null) throw new RunUnfinished(session, undefined);
     await readLog();
     await begin(request);
     try {
