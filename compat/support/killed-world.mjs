@@ -1,7 +1,7 @@
 // What a program that is killed does to the world, and the places where it may be killed.
 import { appendFileSync } from 'node:fs';
 
-export const [folder, crashAt] = process.argv.slice(2);
+const [folder, crashAt] = process.argv.slice(2);
 export const dataDir = `${folder}/data`;
 
 /** Does something that must not happen twice. */

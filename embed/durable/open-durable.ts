@@ -167,6 +167,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     request.signal?.throwIfAborted();
     // An abort of the loop before this one is still on its way.
     await Promise.all(background);
+    if (closing !== null) throw new RunUnfinished(session, undefined);
     await readLog();
     await begin(request);
     try {

@@ -32,7 +32,7 @@ export function replyOf(answer: GraphAnswer): TurnReply {
       arguments: JSON.parse(JSON.stringify(args)) as Json,
     })),
     parts: [...parts, ...tool_calls.map((_, call) => ({ call }))],
-    ...(usage_metadata == null ? {} : { usage: usageOf(usage_metadata) }),
+    ...(usage_metadata === undefined ? {} : { usage: usageOf(usage_metadata) }),
     stop: { reason: tool_calls.length > 0 ? 'calls' : 'end' },
   };
 }

@@ -72,7 +72,7 @@ function loopToolOf({ name, description, schema }: GraphTool, hints: ToolHints =
 
 function schemaOf(name: string, schema: object): JsonObject {
   try {
-    return inputSchemaOf(name, schema as never);
+    return inputSchemaOf(name, schema);
   } catch {
     return { type: 'object' };
   }

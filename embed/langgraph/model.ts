@@ -19,7 +19,6 @@ export function durableModel<Model extends GraphModel>(model: Model, options: Du
     const recorded = await turn({
       ...readPrompt(input),
       tools,
-      standsAlone: true,
       signal: config.signal,
       ask: async ({ signal }) => replyOf(await model.invoke(input as never, { ...config, signal } as never)),
     });

@@ -1,5 +1,4 @@
 // Tools of a tool node whose calls run through the record. They inherit everything else from the tools that they stand for.
-import type { Json } from '../../schemas/index.ts';
 import { CallNotSucceeded } from '../durable/errors.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import { resultOfText } from '../durable/result-text.ts';
@@ -30,7 +29,7 @@ export function durableTool<Tool extends GraphTool>(tool: Tool, { call, ready }:
 }
 
 /** A tool that is called with an id answers with a message; its content is the result. */
-const contentOf = (output: unknown): Json | unknown =>
+const contentOf = (output: unknown): unknown =>
   typeof output === 'object' && output !== null && 'tool_call_id' in output && 'content' in output
     ? output.content
     : output;

@@ -57,7 +57,7 @@ async function loopToolOf(tool: AgentsTool, hints: ToolHints = {}): Promise<Loop
   return {
     name,
     description,
-    schema: inputSchemaOf(name, parameters as never),
+    schema: inputSchemaOf(name, parameters),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...((await isAlwaysAsking(tool)) ? { ask: true } : {}),
     ...hints,

@@ -8,8 +8,8 @@ import type { AgentsCallDetails, AgentsTool } from './sdk.ts';
  * Whether a tool may ask of itself. Its function takes the arguments when it decides by them: then every call asks, and those
  * that it does not ask for are allowed at once.
  */
-export const isAlwaysAsking = async ({ needsApproval }: AgentsTool): Promise<boolean> =>
-  needsApproval.length > 0 || (await (needsApproval as () => Promise<boolean>)());
+export const isAlwaysAsking = async (tool: AgentsTool): Promise<boolean> =>
+  tool.needsApproval.length > 0 || (await tool.needsApproval(undefined as never, undefined as never));
 
 /**
  * A call that waits for a person interrupts the framework's run, as one of a tool that needs an approval does. What the

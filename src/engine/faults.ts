@@ -42,6 +42,7 @@ export function tellOnce(tell: TellFault): TellFault {
 export const recordedNothing = (code: RejectionCode): boolean => RECORDED_NOTHING.has(code);
 
 const RECORDED_NOTHING: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
+  'internal',
   'storage_failed',
   'storage_full',
   'queue_full',
@@ -53,6 +54,7 @@ const RECORDED_NOTHING: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
 export const isTransient = (code: RejectionCode): boolean => TRANSIENT.has(code);
 
 const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
+  'internal',
   'storage_failed',
   'storage_full',
   'storage_unknown',
