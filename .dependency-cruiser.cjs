@@ -106,6 +106,8 @@ module.exports = {
       '^(schemas|src|src/client|src/core|bridge)/index\\.ts$',
     ),
     only('embed-tools', '^embed/tools/', '^embed/', '^embed/tools/'),
+    only('embed-durable', '^embed/durable/', '^embed/', '^embed/(durable|runs)/'),
+    only('embed-ai-sdk', '^embed/ai-sdk/', '^embed/', '^embed/(ai-sdk|durable|runs)/'),
     only('embed-runs', '^embed/runs/', '^embed/', '^embed/runs/'),
     {
       name: 'pure-no-node',
