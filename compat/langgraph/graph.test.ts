@@ -8,7 +8,14 @@ import type { ChatResult } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
 import { ToolNode, createReactAgent, toolsCondition } from '@langchain/langgraph/prebuilt';
-import { type DurableGraphOptions, type DurableRun, type Question, RunUnfinished, SessionInUse, durable } from 'refold/langgraph';
+import {
+  type DurableGraphOptions,
+  type DurableRun,
+  type Question,
+  RunUnfinished,
+  SessionInUse,
+  durable,
+} from 'refold/langgraph';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 

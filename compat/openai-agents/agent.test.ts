@@ -13,7 +13,14 @@ import {
   tool,
 } from '@openai/agents';
 import { must } from 'refold/client';
-import { type DurableAgent, PromptDiffers, type Question, SessionInUse, type ToolHints, durable } from 'refold/openai-agents';
+import {
+  type DurableAgent,
+  PromptDiffers,
+  type Question,
+  SessionInUse,
+  type ToolHints,
+  durable,
+} from 'refold/openai-agents';
 import type { SessionId } from 'refold/schemas';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';

@@ -26,7 +26,8 @@ const newTable = async (pause: Pause): Promise<LeaseTable> =>
     epochs: await openEpochs(newMemoryEpochs()),
     ttlMs: 1_000,
     pause,
-    onCallLost: () => undefined, onAnswerLost: () => undefined,
+    onCallLost: () => undefined,
+    onAnswerLost: () => undefined,
   });
 
 /** Pauses each time; what is set as `meanwhile` happens once, in the pause of that number. */
