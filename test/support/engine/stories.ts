@@ -179,7 +179,9 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 const imports: Step = async ({ disk }) => {
-  const code = await coded(() => must(() => importStream({ ...disk.ports(), own_facts_at_ms: null }, inTurn(EXPORTED))));
+  const code = await coded(() =>
+    must(() => importStream({ ...disk.ports(), own_facts_at_ms: null }, inTurn(EXPORTED))),
+  );
   // All of it exists when the import was repeated after a lost answer.
   return code === 'session_exists' ? 'done' : code;
 };
