@@ -37,7 +37,7 @@ export {
   newCompactionHistory,
 } from './explain-compaction.ts';
 export { type TurnExplanation, type TurnHistory, explainTurn, newTurnHistory } from './explain-turn.ts';
-export { type ForkEnd, type ForkOrder, type Forker, forkedGenesis, newForker } from './fork.ts';
+export { type ForkEnd, type ForkOrder, type Forker, forkedGenesis, newForker } from './copies/fork.ts';
 export { DEFAULT_CONFIG, type GenesisOverrides, defaultGenesis, defaultOrigin } from './genesis.ts';
 export type { FoldedEvent } from './folded-event.ts';
 export { type Origin, checkGenesis, initialState } from './initial-state.ts';

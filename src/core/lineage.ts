@@ -6,7 +6,7 @@ import type { Genesis } from '../../schemas/genesis.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import { type CommitRecord, type GenesisRecord, type StreamRecord, versionAfter } from '../../schemas/record.ts';
 import { eventDigest, genesisDigest, nextChain } from './chain.ts';
-import { forkedGenesis } from './fork.ts';
+import { forkedGenesis } from './copies/fork.ts';
 
 /** The position at which a fork and its source differ too early; -1 is the genesis record. */
 export interface LineageFault {

@@ -1,7 +1,7 @@
 // Random histories: runs with steers, interrupts, retries, compaction, model changes and turns of all APIs, and forks of them.
 import { brand } from '../../schemas/ids.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
-import { newForker } from '../../src/core/fork.ts';
+import { newForker } from '../../src/core/copies/fork.ts';
 import { mustBe } from '../../src/client/must.ts';
 import { type Random, randomFrom } from '../../src/testing/random.ts';
 import { chainAt, recordsOf } from '../audit/records.ts';

@@ -83,8 +83,7 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
   }
 
   function next(): void {
-    if (asking !== null) return;
-    const [action] = pending();
+    const [action] = asking === null ? pending() : [];
     if (action === undefined) return;
     const withdrawn = new AbortController();
     asking = { id: action.effect_id, withdrawn };

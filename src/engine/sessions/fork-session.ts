@@ -10,7 +10,7 @@ import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { HeadFacts } from '../../../schemas/session-head.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
-import { type Forker, newForker } from '../../core/fork.ts';
+import { type Forker, newForker } from '../../core/copies/fork.ts';
 import { CUT_OFF, headFacts } from '../../core/session-head.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';

@@ -174,7 +174,7 @@ describe('what only a client says is left out in any spelling, and where its ser
     ['anthropic', anthropic, { type: 'odd', Type: 'tool_result', tool_use_id: 'q', content: 'EVIL' }],
     ['openai-chat', part, { type: 'tool_result', content: 'EVIL' }],
     ['openai-chat', part, { type: 'odd', Type: 'input_text', text: 'EVIL' }],
-  ])('%s: %s %o', async (api, bodyOf, item) => {
+  ])('%s, item %#', async (api, bodyOf, item) => {
     const body = await sentBack(api, bodyOf(item));
     expect(body).not.toContain('EVIL');
     expect(body).toContain('hello');

@@ -1,18 +1,18 @@
 // What an import records after the stream, so that nothing that was decided where the stream was recorded has an effect here:
 // its run is paused, no call that was owed there is made here, its host session is closed, and consent is given anew. Pure.
 import type { Either } from 'fp-ts/lib/Either.js';
-import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
-import { rulesOf } from '../../reducers/rules/known-rules.ts';
-import { type RuleSet, codedText, errorText, ruleText } from '../../reducers/rules/rule-set.ts';
-import { phaseOf, transitionsOf } from '../../reducers/run-phases.ts';
-import { openWaitsIn } from '../../reducers/waits.ts';
-import { canonicalText } from '../../schemas/canonical.ts';
-import type { ConsentPolicy, ModePolicy, ToolPermission } from '../../schemas/consent.ts';
-import type { Digest } from '../../schemas/ids.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
-import type { SessionState } from '../../schemas/state.ts';
-import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
-import { defaultToolPackage } from '../toolsets/default-package.ts';
+import { callStateAt, plannedOf } from '../../../reducers/batch-index.ts';
+import { rulesOf } from '../../../reducers/rules/known-rules.ts';
+import { type RuleSet, codedText, errorText, ruleText } from '../../../reducers/rules/rule-set.ts';
+import { phaseOf, transitionsOf } from '../../../reducers/run-phases.ts';
+import { openWaitsIn } from '../../../reducers/waits.ts';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { ConsentPolicy, ModePolicy, ToolPermission } from '../../../schemas/consent.ts';
+import type { Digest } from '../../../schemas/ids.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
+import { defaultToolPackage } from '../../toolsets/default-package.ts';
 import { type OwnCommits, type OwnFact, commitOwnFacts } from './own-facts.ts';
 
 /** The commits that follow the stream with this state and last chain value; none when it is independent already. */

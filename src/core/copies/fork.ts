@@ -3,25 +3,25 @@
 // together with the fork's own first facts. The digests differ, because the genesis record of the fork names its source
 // (`forked_from`). Pure: the caller reads the source and writes the fork.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
-import { inOrder } from '../../reducers/next-state.ts';
-import { rulesOf } from '../../reducers/rules/known-rules.ts';
-import { type RuleSet, codedText, errorText, ruleText } from '../../reducers/rules/rule-set.ts';
-import { phaseOf, transitionsOf } from '../../reducers/run-phases.ts';
-import { digestJson } from '../../schemas/canonical.ts';
-import type { EventOfKind } from '../../schemas/event.ts';
-import type { Genesis } from '../../schemas/genesis.ts';
-import type { Digest, Position, SessionId } from '../../schemas/ids.ts';
-import { type CommitRecord, type GenesisRecord, type StreamRecord, versionAfter } from '../../schemas/record.ts';
-import { type Rejection, reject, invariant } from '../../schemas/rejection.ts';
-import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
-import type { PendingUndo } from '../../schemas/undo.ts';
-import type { RecordedEvent } from '../../schemas/upcast.ts';
-import type { ForkedRun } from '../../schemas/wire.ts';
-import { genesisChain } from './chain.ts';
-import { type OwnCommits, type OwnFact, type StreamHead, commitOf, commitOwnFacts } from './own-facts.ts';
-import { newReplayer } from './replay.ts';
-import { stateDigest } from './state-digest.ts';
+import { callStateAt, plannedOf } from '../../../reducers/batch-index.ts';
+import { inOrder } from '../../../reducers/next-state.ts';
+import { rulesOf } from '../../../reducers/rules/known-rules.ts';
+import { type RuleSet, codedText, errorText, ruleText } from '../../../reducers/rules/rule-set.ts';
+import { phaseOf, transitionsOf } from '../../../reducers/run-phases.ts';
+import { digestJson } from '../../../schemas/canonical.ts';
+import type { EventOfKind } from '../../../schemas/event.ts';
+import type { Genesis } from '../../../schemas/genesis.ts';
+import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
+import { type CommitRecord, type GenesisRecord, type StreamRecord, versionAfter } from '../../../schemas/record.ts';
+import { type Rejection, reject, invariant } from '../../../schemas/rejection.ts';
+import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
+import type { PendingUndo } from '../../../schemas/undo.ts';
+import type { RecordedEvent } from '../../../schemas/upcast.ts';
+import type { ForkedRun } from '../../../schemas/wire.ts';
+import { genesisChain } from '../chain.ts';
+import { type OwnCommits, type OwnFact, type StreamHead, copiedCommit, commitOwnFacts } from './own-facts.ts';
+import { newReplayer } from '../replay.ts';
+import { stateDigest } from '../state-digest.ts';
 
 export interface ForkOrder {
   /** The new stream. */
@@ -81,7 +81,7 @@ export function newForker(order: ForkOrder): Forker {
       if (record.position < order.at) split = record.events.slice(0, order.at - record.position);
       return null;
     }
-    const commit = commitOf(head, record.events, renamed(state, genesis));
+    const commit = copiedCommit(head, record.events, renamed(state, genesis));
     head = { version: versionAfter(commit), chain: commit.chain };
     sourceChain = record.chain;
     return commit;

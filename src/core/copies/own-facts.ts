@@ -1,15 +1,15 @@
 // Facts that a copy of a stream records itself, so that it is independent of the place where the stream was recorded. Pure.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { EVENT_VERSION, type Ingress } from '../../schemas/event.ts';
-import { type Digest, type Position, brand } from '../../schemas/ids.ts';
-import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
-import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
-import type { SessionState } from '../../schemas/state.ts';
-import type { RecordedEvent } from '../../schemas/upcast.ts';
-import { eventDigest, nextChain } from './chain.ts';
-import { stateDigest } from './state-digest.ts';
-import { foldNew } from './step.ts';
+import { EVENT_VERSION, type Ingress } from '../../../schemas/event.ts';
+import { type Digest, type Position, brand } from '../../../schemas/ids.ts';
+import { EVENTS_PER_COMMIT_MAX } from '../../../schemas/limits.ts';
+import { type CommitRecord, versionAfter } from '../../../schemas/record.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { RecordedEvent } from '../../../schemas/upcast.ts';
+import { eventDigest, nextChain } from '../chain.ts';
+import { stateDigest } from '../state-digest.ts';
+import { foldNew } from '../step.ts';
 
 type OwnFactKind =
   | 'LeaseExpired'
@@ -57,7 +57,7 @@ export function commitOwnFacts(
   let { state, events, head } = point;
   const close = (): void => {
     if (events.length === 0) return;
-    const commit = commitOf(head, events, state);
+    const commit = copiedCommit(head, events, state);
     commits.push(commit);
     head = { version: versionAfter(commit), chain: commit.chain };
     events = [];
@@ -81,7 +81,7 @@ export function commitOwnFacts(
 }
 
 /** The commit of these events after the head, which lead to the state. */
-export function commitOf(head: StreamHead, events: readonly RecordedEvent[], state: SessionState): CommitRecord {
+export function copiedCommit(head: StreamHead, events: readonly RecordedEvent[], state: SessionState): CommitRecord {
   const state_digest = stateDigest(state);
   const chain = nextChain(head.chain, events.map(eventDigest), state_digest);
   return { kind: 'commit', position: head.version as Position, events, state_digest, chain };
