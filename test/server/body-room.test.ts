@@ -37,11 +37,12 @@ test.each([['handled first'], ['closed first']])(
     const response = responding();
     const own = room.enter('bridge', response as never);
     expect([own.take(3), own.take(4)]).toEqual([null, null]);
+    const done = (): void => own.done();
     const close = (): void => {
       response.closed = true;
       response.emit('close');
     };
-    const [one, other] = first === 'handled first' ? [own.done, close] : [close, own.done];
+    const [one, other] = first === 'handled first' ? [done, close] : [close, done];
     one();
     expect(room.held()).toBe(7);
     other();

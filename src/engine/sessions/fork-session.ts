@@ -4,19 +4,25 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
-import { EVENTS_PER_COMMIT_MAX, READ_PAGE_EVENTS } from '../../../schemas/limits.ts';
-import { type GenesisRecord, type PackageRecord, type StreamRecord, versionAfter } from '../../../schemas/record.ts';
+import { APPEND_BYTES_MAX, EVENTS_PER_COMMIT_MAX, READ_PAGE_EVENTS } from '../../../schemas/limits.ts';
+import {
+  type CommitRecord,
+  type GenesisRecord,
+  type PackageRecord,
+  type StreamRecord,
+  versionAfter,
+} from '../../../schemas/record.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { HeadFacts } from '../../../schemas/session-head.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { type Forker, newForker } from '../../core/copies/fork.ts';
 import { CUT_OFF, headFacts } from '../../core/session-head.ts';
-import type { Journal, JournalCommit } from '../../journal/journal.ts';
+import type { Journal, JournalCommit, JournalEvent } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';
 import { createStream } from './create-stream.ts';
 import type { LoadedSession } from './load-session.ts';
-import { commitRecords, firstRecords, storedCommit } from './records.ts';
+import { commitRecords, firstRecords, storedCommit, storedEvent } from './records.ts';
 
 export interface ForkOptions {
   readonly source: SessionId;
@@ -137,6 +143,7 @@ const copyShared =
   async () => {
     let pending: JournalCommit[] = [];
     let events = 0;
+    let chars = 0;
     for (let read = 0; read < at;) {
       const asked = { from: read as Position, limit: Math.min(READ_PAGE_EVENTS, at - read) };
       const page = await commitRecords(journal, pause, source, asked);
@@ -146,21 +153,35 @@ const copyShared =
         const rest = pause();
         if (rest !== null) await rest;
         // The pause, and the refused undos, must be in the same write as the last whole commit.
-        if (events >= EVENTS_PER_COMMIT_MAX) {
+        if (events >= EVENTS_PER_COMMIT_MAX || chars >= APPEND_BYTES_MAX) {
           const failed = await append(journal, session_id, pending, CUT_OFF);
           if (isLeft(failed)) return failed;
-          [pending, events] = [[], 0];
+          [pending, events, chars] = [[], 0, 0];
         }
         const own = addSafely(forker, record);
         if (isLeft(own)) return own;
         read = versionAfter(record);
         if (own.right?.kind !== 'commit') continue;
-        pending.push(storedCommit(own.right));
-        events += own.right.events.length;
+        const stored = await storedInTurns(own.right, pause);
+        pending.push(stored);
+        events += stored.events.length;
+        for (const { text } of stored.events) chars += text.length;
       }
     }
     return right(pending);
   };
+
+/** {@link storedCommit}, one event at a time. */
+async function storedInTurns({ events, ...rest }: CommitRecord, pause: Pause): Promise<JournalCommit> {
+  const stored: JournalEvent[] = [];
+  for (const event of events) {
+    const later = pause();
+    if (later !== null) await later;
+    stored.push(storedEvent(event));
+  }
+  const { position, state_digest, chain } = rest;
+  return { position, events: stored, state_digest, chain };
+}
 
 /** Appends commits in one write; none when there are none. */
 async function append(

@@ -62,9 +62,7 @@ async function toRecords(
 ): Answer<readonly CommitRecord[]> {
   const records: CommitRecord[] = [];
   for (const commit of commits) {
-    const rest = pause();
-    if (rest !== null) await rest;
-    const record = toRecord(id, commit);
+    const record = await toRecord(pause, id, commit);
     if (E.isLeft(record)) return record;
     records.push(record.right);
   }
@@ -81,15 +79,22 @@ export const recordedEvent = (journal: Journal, id: SessionId, position: Positio
     }),
   )();
 
-const toRecord = (
+/** One event at a time: several merged requests are one commit of megabytes. */
+async function toRecord(
+  pause: Pause,
   id: SessionId,
   { position, events, state_digest, chain }: JournalCommit,
-): E.Either<Rejection, CommitRecord> =>
-  pipe(
-    events,
-    E.traverseArrayWithIndex((index, stored) => parseEvent(id, (position + index) as Position, stored)),
-    E.map((parsed) => ({ kind: 'commit', position, events: parsed, state_digest, chain })),
-  );
+): Answer<CommitRecord> {
+  const parsed: RecordedEvent[] = [];
+  for (const [index, stored] of events.entries()) {
+    const rest = pause();
+    if (rest !== null) await rest;
+    const event = parseEvent(id, (position + index) as Position, stored);
+    if (E.isLeft(event)) return event;
+    parsed.push(event.right);
+  }
+  return E.right({ kind: 'commit', position, events: parsed, state_digest, chain });
+}
 
 const parseEvent = (id: SessionId, position: Position, { text }: JournalEvent): E.Either<Rejection, RecordedEvent> =>
   pipe(
@@ -98,10 +103,16 @@ const parseEvent = (id: SessionId, position: Position, { text }: JournalEvent): 
     E.mapLeft(({ message }) => reject('damaged', '', `session ${id}, position ${position}: ${message}`)),
   );
 
+/** An event as the journal stores it. */
+export const storedEvent = (event: RecordedEvent): JournalEvent => ({
+  text: canonicalText(event),
+  event_id: event.event_id,
+});
+
 /** A commit as the journal stores it. */
 export const storedCommit = ({ position, events, state_digest, chain }: CommitRecord): JournalCommit => ({
   position,
-  events: events.map((event) => ({ text: canonicalText(event), event_id: event.event_id })),
+  events: events.map(storedEvent),
   state_digest,
   chain,
 });
