@@ -23,7 +23,7 @@ if (unreachable === undefined) {
 } else {
   const tests = testFiles();
   process.stdout.write(
-    `compat: ${tests.length} files of tests left out, because the registry cannot be reached (${String(unreachable)}) and ` +
+    `compat: ${tests.length} files of tests left out, because the registry cannot be reached (${[unreachable].join('')}) and ` +
       `compat/node_modules is not what compat/package-lock.json says:\n${tests.map((name) => `  ${name}\n`).join('')}` +
       `Run \`npm run compat\` again with a network.\n`,
   );
@@ -39,6 +39,7 @@ function runTests(args) {
 }
 
 function testFiles() {
-  const names = readdirSync(FOLDER, { recursive: true });
-  return names.filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules')).toSorted();
+  const names = readdirSync(FOLDER, { recursive: true }).map(String);
+  const tests = names.filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'));
+  return tests.toSorted((a, b) => (a < b ? -1 : 1));
 }

@@ -8,7 +8,7 @@ const KEPT = ['id', 'name', 'additional_kwargs', 'response_metadata', 'usage_met
 
 type Block = Readonly<Record<string, unknown>>;
 
-export function replyOf(answer: GraphAnswer): TurnReply {
+export function graphReply(answer: GraphAnswer): TurnReply {
   const { content, tool_calls = [], usage_metadata } = answer;
   const fields = Object.fromEntries(KEPT.map((name) => [name, (answer as unknown as Block)[name]]));
   const isList = Array.isArray(content);
@@ -49,7 +49,7 @@ export interface AnswerMessage extends GraphAnswer {
 }
 
 /** The recorded answer. What was lost with a secret is left out. */
-export function answerOf({ content, calls, parts }: RecordedTurn): AnswerMessage {
+export function graphAnswer({ content, calls, parts }: RecordedTurn): AnswerMessage {
   const blocks: unknown[] = [];
   let kept: { readonly message?: object; readonly list?: boolean } = {};
   let at = 0;

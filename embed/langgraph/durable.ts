@@ -4,10 +4,10 @@ import type { LoopTool, ToolHints } from '../durable/loop-tools.ts';
 import { type DurableOptions, type DurableRun, openDurable } from '../durable/open-durable.ts';
 import { inputSchemaOf } from '../tools/json-schema.ts';
 import type { AnswerMessage } from './answer.ts';
-import { durableModel } from './model.ts';
+import { durableGraphModel } from './model.ts';
 import type { GraphModel, GraphTool } from './sdk.ts';
 import { newSteps } from './steps.ts';
-import { durableTool } from './tools.ts';
+import { durableGraphTool } from './tools.ts';
 
 export interface DurableGraphOptions<Model extends GraphModel, Tool extends GraphTool> extends DurableOptions {
   /** The tools of the tool node. */
@@ -57,11 +57,13 @@ export async function durable<Tool extends GraphTool, Model extends GraphModel =
   });
   const steps = newSteps({ turn, takeUp, tools: known });
   const wrapped =
-    model === undefined ? (undefined as never) : durableModel(model, { turn: steps.turn, tools: known, toMessage });
+    model === undefined
+      ? (undefined as never)
+      : durableGraphModel(model, { turn: steps.turn, tools: known, toMessage });
   return {
     ...run,
     model: wrapped,
-    tools: tools.map((tool) => durableTool(tool, { call, ready: steps.ready })),
+    tools: tools.map((tool) => durableGraphTool(tool, { call, ready: steps.ready })),
   };
 }
 

@@ -1,8 +1,8 @@
 // A chat model whose answers come from the record. It inherits everything else from the model that it stands for.
 import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
-import { type AnswerMessage, answerOf, replyOf } from './answer.ts';
-import { readPrompt } from './prompt.ts';
+import { type AnswerMessage, graphAnswer, graphReply } from './answer.ts';
+import { readGraphPrompt } from './prompt.ts';
 import type { GraphModel } from './sdk.ts';
 
 interface DurableModelOptions extends Pick<Durable, 'turn'> {
@@ -13,21 +13,21 @@ interface DurableModelOptions extends Pick<Durable, 'turn'> {
 type Invoke = (input: unknown, config?: { readonly signal?: AbortSignal }) => Promise<unknown>;
 type BindTools = (tools: readonly unknown[], options?: unknown) => GraphModel;
 
-export function durableModel<Model extends GraphModel>(model: Model, options: DurableModelOptions): Model {
+export function durableGraphModel<Model extends GraphModel>(model: Model, options: DurableModelOptions): Model {
   const { turn, tools, toMessage } = options;
   const invoke: Invoke = async (input, config = {}) => {
     const recorded = await turn({
-      ...readPrompt(input),
+      ...readGraphPrompt(input),
       tools,
       signal: config.signal,
-      ask: async ({ signal }) => replyOf(await model.invoke(input as never, { ...config, signal } as never)),
+      ask: async ({ signal }) => graphReply(await model.invoke(input as never, { ...config, signal } as never)),
     });
-    return toMessage(answerOf(recorded));
+    return toMessage(graphAnswer(recorded));
   };
   const bindTools: BindTools = (given, further) => {
     const bound = model.bindTools?.(given as never, further as never);
     if (bound === undefined) throw new TypeError('this model takes no tools: it has no bindTools()');
-    return durableModel(bound, options);
+    return durableGraphModel(bound, options);
   };
   return Object.assign(Object.create(model) as Model, { invoke }, model.bindTools === undefined ? {} : { bindTools });
 }

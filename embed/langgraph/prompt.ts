@@ -24,7 +24,7 @@ interface Given {
 }
 
 /** `input` is what a chat model takes: a text, a list of messages, or a prompt value that makes one. */
-export function readPrompt(input: unknown): ReadPrompt {
+export function readGraphPrompt(input: unknown): ReadPrompt {
   const messages = messagesOf(input).map(readMessage);
   const results = messages.filter(({ call }) => call !== undefined);
   return {

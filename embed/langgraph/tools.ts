@@ -9,7 +9,7 @@ interface DurableToolOptions extends Pick<Durable, 'call'>, Pick<Steps, 'ready'>
 
 type Invoke = (given: GraphCall, config?: { readonly signal?: AbortSignal }) => Promise<unknown>;
 
-export function durableTool<Tool extends GraphTool>(tool: Tool, { call, ready }: DurableToolOptions): Tool {
+export function durableGraphTool<Tool extends GraphTool>(tool: Tool, { call, ready }: DurableToolOptions): Tool {
   const invoke: Invoke = async (given, config = {}) => {
     const { id } = given;
     if (id === undefined) throw new Error(`a call of "${tool.name}" has no id: give the tool to a ToolNode`);

@@ -2,9 +2,9 @@
 import { inputSchemaOf } from '../tools/json-schema.ts';
 import { type LoopTool, type ToolHints } from '../durable/loop-tools.ts';
 import { type DurableOptions, type DurableRun, openDurable } from '../durable/open-durable.ts';
-import { durableModel } from './model.ts';
+import { durableAgentsModel } from './model.ts';
 import type { AgentsModel, AgentsTool } from './sdk.ts';
-import { durableTool, isAlwaysAsking } from './tools.ts';
+import { durableAgentsTool, isAlwaysAsking } from './tools.ts';
 
 export interface DurableAgentOptions<Model extends AgentsModel, Tool extends AgentsTool> extends DurableOptions {
   /** The model of the agent, such as `await new OpenAIProvider().getModel('gpt-…')`. */
@@ -42,12 +42,12 @@ export async function durable<Model extends AgentsModel, Tool extends AgentsTool
     takeUp: _,
     ...run
   } = await openDurable(options, { api: 'openai_agents.model', model: modelName });
-  const durableOne = durableModel(model, { turn, tools: known });
+  const durableOne = durableAgentsModel(model, { turn, tools: known });
   return {
     ...run,
     model: durableOne,
     modelProvider: { getModel: () => durableOne },
-    tools: tools.map((tool) => durableTool(tool, { call, question })),
+    tools: tools.map((tool) => durableAgentsTool(tool, { call, question })),
   };
 }
 

@@ -3,17 +3,20 @@ import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import type { Asked, RecordedTurn, TurnReply, TurnRequest } from '../durable/turn.ts';
 import { newEventQueue } from './event-queue.ts';
-import { readPrompt } from './prompt.ts';
-import { replyOf, responseOf } from './reply.ts';
+import { readAgentsPrompt } from './prompt.ts';
+import { agentsReply, responseOf } from './reply.ts';
 import type { AgentsModel, AgentsRequest, AgentsResponse } from './sdk.ts';
 
 interface DurableModelOptions extends Pick<Durable, 'turn'> {
   readonly tools: readonly LoopTool[];
 }
 
-export function durableModel<Model extends AgentsModel>(model: Model, { turn, tools }: DurableModelOptions): Model {
+export function durableAgentsModel<Model extends AgentsModel>(
+  model: Model,
+  { turn, tools }: DurableModelOptions,
+): Model {
   const requestOf = (request: AgentsRequest, ask: (asked: Asked) => Promise<TurnReply>): TurnRequest => ({
-    ...readPrompt(request),
+    ...readAgentsPrompt(request),
     tools: [...tools, ...request.handoffs.map(handoffTool)],
     signal: request.signal,
     ask,
@@ -21,7 +24,7 @@ export function durableModel<Model extends AgentsModel>(model: Model, { turn, to
 
   async function getResponse(request: AgentsRequest): Promise<AgentsResponse> {
     const recorded = await turn(
-      requestOf(request, async ({ signal }) => replyOf(await model.getResponse({ ...request, signal }))),
+      requestOf(request, async ({ signal }) => agentsReply(await model.getResponse({ ...request, signal }))),
     );
     return responseOf(recorded);
   }
@@ -40,7 +43,7 @@ export function durableModel<Model extends AgentsModel>(model: Model, { turn, to
           queue.push(event);
         }
         if (done === null) throw new Error('the stream of the model ended before its answer: ask it again');
-        return replyOf(done);
+        return agentsReply(done);
       }),
     );
     recording.then(queue.end, queue.fail);

@@ -11,7 +11,7 @@ export interface ReadPrompt {
   readonly results: ReadonlyMap<string, LoopResult>;
 }
 
-export function readPrompt({
+export function readAgentsPrompt({
   systemInstructions = '',
   input,
 }: Pick<AgentsRequest, 'systemInstructions' | 'input'>): ReadPrompt {

@@ -17,7 +17,7 @@ interface Envelope {
 }
 
 /** Throws nothing: what is no JSON is left out, as the framework leaves it out when it stores its state. */
-export function replyOf({ output, ...response }: AgentsResponse): TurnReply {
+export function agentsReply({ output, ...response }: AgentsResponse): TurnReply {
   const parts: LayoutPart[] = [item({ response })];
   const calls: ReplyCall[] = [];
   let content = '';

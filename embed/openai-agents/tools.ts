@@ -15,7 +15,7 @@ export const isAlwaysAsking = async (tool: AgentsTool): Promise<boolean> =>
  * A call that waits for a person interrupts the framework's run, as one of a tool that needs an approval does. What the
  * framework runs in spite of that was approved there.
  */
-export function durableTool<Tool extends AgentsTool>(
+export function durableAgentsTool<Tool extends AgentsTool>(
   tool: Tool,
   { call, question }: Pick<Durable, 'call' | 'question'>,
 ): Tool {
