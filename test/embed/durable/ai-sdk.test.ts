@@ -250,7 +250,7 @@ describe('a model of the SDK as a provider', () => {
     const thought = { type: 'reasoning', text: 'Hm.', providerMetadata: { maker: { signature: 'c2ln' } } };
     const model = scriptedModel((turn, { prompt }) => {
       prompts.push(prompt);
-      return { parts: [thought], ...(refunding(turn, { prompt }) as object) };
+      return { parts: [thought], ...refunding(turn, { prompt }) };
     });
     const look = tool({ name: 'find', description: 'Find.', input: order, mode: 'read', run: () => 'found' });
     const refund = tool({ name: 'refund', description: 'Refund.', input: order, run: () => 'refunded' });
