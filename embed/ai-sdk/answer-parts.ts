@@ -66,7 +66,7 @@ export function answerOf({ content, calls, parts, usage, stop }: RecordedTurn): 
     if ('item' in part) {
       const value = valueOfStored(JSON.parse(part.item) as Json) as ContentPart | AnswerItem;
       if ('refold' in value) answer = value as AnswerItem;
-      else made.push(value as ContentPart);
+      else made.push(value);
       continue;
     }
     const fields = part.with === undefined ? {} : (valueOfStored(JSON.parse(part.with) as Json) as object);

@@ -58,7 +58,7 @@ function callOf(request: GenerateRequest, modelId: string) {
     ...(tools.length === 0 || tool_choice === undefined || tool_choice === null
       ? {}
       : { toolChoice: choiceOf(tool_choice) }),
-    ...(temperature === undefined || temperature === null ? {} : { temperature: Number(temperature) }),
+    ...(temperature === undefined || temperature === null ? {} : { temperature }),
     ...(output_tokens_max === null ? {} : { maxOutputTokens: output_tokens_max }),
   };
 }
@@ -114,9 +114,9 @@ function sentBack({ providerMetadata, ...part }: ContentPart): readonly ContentP
   if (part.type !== 'tool-call') {
     const { result, ...rest } = part as ContentPart;
     const output = result === undefined ? {} : { output: { type: 'json', value: result } };
-    return [{ ...rest, ...output, ...options } as ContentPart];
+    return [{ ...rest, ...output, ...options }];
   }
-  return [{ ...part, input: valueOf((part as ContentPart)['input']), ...options } as ContentPart];
+  return [{ ...part, input: valueOf((part as ContentPart)['input']), ...options }];
 }
 
 function valueOf(input: unknown): unknown {

@@ -30,5 +30,5 @@ export function valueOfStored(stored: Json): unknown {
     if (key === BYTES && typeof value === 'string') return new Uint8Array(Buffer.from(value, 'base64'));
     if (key === ADDRESS && typeof value === 'string') return new URL(value);
   }
-  return Object.fromEntries(Object.entries(stored).map(([key, field]) => [key, valueOfStored(field as Json)]));
+  return Object.fromEntries(Object.entries(stored).map(([key, field]) => [key, valueOfStored(field)]));
 }

@@ -43,7 +43,7 @@ export interface LoopTool extends ToolHints {
 }
 
 /** Throws a TypeError for a name or schema that cannot be offered to a model. */
-export function specOf({ name, description, schema, external = false, ...hints }: LoopTool): ToolSpec {
+function specOf({ name, description, schema, external = false, ...hints }: LoopTool): ToolSpec {
   const { mode, ask = false, repeatable, parallel, timeoutMs } = hints;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     throw new TypeError(`"${name}" cannot be the name of a tool: give 1 to 64 characters of A-Z a-z 0-9 _ -`);

@@ -289,7 +289,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
   async function allowUnasked(call: string, asks: () => boolean | Promise<boolean>): Promise<void> {
     const question = await log.until(() => (isOpen(call) ? true : isClosed(call) ? false : undefined));
     if (!question || (await asks())) return;
-    const [asked] = (await openQuestions(client, session)).filter((one) => one.call === call);
+    const asked = (await openQuestions(client, session)).find((one) => one.call === call);
     if (asked?.reasons.every((reason) => reason === 'tool_asks') === true)
       await asked.answer({ allow: true, by: 'needsApproval' });
   }

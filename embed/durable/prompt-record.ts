@@ -1,6 +1,6 @@
 // Prompts on record: a digest of each message, written into the layout of the turn that answers it. A prompt repeats the one
 // before it, so only what follows the common beginning is written.
-import { type Json, type LayoutPart, digestText, canonicalText } from '../../schemas/index.ts';
+import { type LayoutPart, digestText, canonicalText } from '../../schemas/index.ts';
 import type { Difference } from './errors.ts';
 import type { PromptMessage } from './turn.ts';
 
@@ -12,23 +12,20 @@ const DIGEST_CHARS = 24;
 
 export const digestsOf = (prompt: readonly PromptMessage[]): PromptDigests =>
   prompt.map(({ role, content }) =>
-    digestText(canonicalText({ role, content } as unknown as Json)).slice(
-      'sha256:'.length,
-      'sha256:'.length + DIGEST_CHARS,
-    ),
+    digestText(canonicalText({ role, content })).slice('sha256:'.length, 'sha256:'.length + DIGEST_CHARS),
   );
 
 interface PromptItem {
   readonly refold: 'prompt';
   /** How many messages are those of the prompt before it. */
   readonly same: number;
-  readonly then: PromptDigests;
+  readonly added: PromptDigests;
 }
 
 /** The part of a layout that records a prompt. */
 export function promptPart(prompt: PromptDigests, before: PromptDigests): LayoutPart {
   const same = commonLength(prompt, before);
-  const item: PromptItem = { refold: 'prompt', same, then: prompt.slice(same) };
+  const item: PromptItem = { refold: 'prompt', same, added: prompt.slice(same) };
   return { item: JSON.stringify(item) };
 }
 
@@ -40,8 +37,8 @@ export function readParts(
   const last = parts.at(-1);
   const item = last !== undefined && 'item' in last ? (JSON.parse(last.item) as Partial<PromptItem> | null) : null;
   if (item?.refold !== 'prompt') return { parts, prompt: null };
-  const { same = 0, then = [] } = item;
-  return { parts: parts.slice(0, -1), prompt: [...before.slice(0, same), ...then] };
+  const { same = 0, added = [] } = item;
+  return { parts: parts.slice(0, -1), prompt: [...before.slice(0, same), ...added] };
 }
 
 /** Where a prompt first differs from the recorded one; null when it is the same. */

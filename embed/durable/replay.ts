@@ -32,7 +32,7 @@ export function findTurn(run: LoggedRun | null, request: Asking, position: Posit
     return index !== -1 ? index : endedOr(run, position);
   }
   // The loop begins again, as one does after an interruption.
-  if (at > 0 && ended === null && turns[0]?.prompt != null && isSame(turns[0])) return 0;
+  if (at > 0 && ended === null && turns[0] !== undefined && turns[0].prompt !== null && isSame(turns[0])) return 0;
   const expected = turns[at];
   if (expected === undefined) {
     if (ended !== null && !named) return wasCutShort(run, digests) ? endedOr(run, position) : 'begin';

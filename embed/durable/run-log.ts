@@ -105,7 +105,7 @@ export function newRunLog(client: EngineClient, key: EventId | null): RunLog {
         const value = signal?.aborted === true ? undefined : found();
         if (value !== undefined) resolve(value);
         else if (signal?.aborted === true) reject(signal.reason as Error);
-        else if (fault !== null) reject(fault.error as Error);
+        else if (fault !== null) reject(fault.error);
         else return;
         leave();
       };
@@ -116,16 +116,7 @@ export function newRunLog(client: EngineClient, key: EventId | null): RunLog {
   }
 
   return {
-    run: () =>
-      followed === null
-        ? null
-        : {
-            run_id: followed.run_id,
-            input: followed.input,
-            turns: followed.turns,
-            ended: followed.ended,
-            calls: followed.results.result,
-          },
+    run: () => (followed === null ? null : shownRun(followed)),
     state: () => state,
     leave() {
       followed = null;
@@ -137,7 +128,7 @@ export function newRunLog(client: EngineClient, key: EventId | null): RunLog {
           resolve();
         }
         reading = readAll(session, version, resolve).catch((error: unknown) => {
-          reject(error as Error);
+          reject(error);
           if (!closing.signal.aborted) fail(error);
         });
       });
@@ -151,3 +142,11 @@ export function newRunLog(client: EngineClient, key: EventId | null): RunLog {
     },
   };
 }
+
+const shownRun = ({ run_id, input, turns, ended, results }: Followed): LoggedRun => ({
+  run_id,
+  input,
+  turns,
+  ended,
+  calls: () => results.result(),
+});

@@ -156,5 +156,6 @@ test('killed at random instants, it goes on', async () => {
     if (existsSync(join(directory, 'data'))) await goOn(directory);
     else await rm(directory, { recursive: true });
   }
+  expect(rounds).toBeGreaterThan(0);
   await rm(whole, { recursive: true });
 });

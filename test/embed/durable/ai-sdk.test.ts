@@ -248,9 +248,9 @@ describe('a model of the SDK as a provider', () => {
   test('answers an agent of refold, and gets its own parts back', async () => {
     const prompts: (readonly ModelMessage[])[] = [];
     const thought = { type: 'reasoning', text: 'Hm.', providerMetadata: { maker: { signature: 'c2ln' } } };
-    const model = scriptedModel((turn, { prompt }) => {
+    const model = scriptedModel(async (turn, { prompt }) => {
       prompts.push(prompt);
-      return { parts: [thought], ...(refunding(turn, { prompt }) as object) };
+      return { parts: [thought], ...(await refunding(turn, { prompt })) };
     });
     const look = tool({ name: 'find', description: 'Find.', input: order, mode: 'read', run: () => 'found' });
     const refund = tool({ name: 'refund', description: 'Refund.', input: order, run: () => 'refunded' });

@@ -24,12 +24,21 @@ interface Asked {
 /** The index of the turn is the number of answers in the prompt. `script` may throw. */
 export type Script = (turn: number, asked: Asked) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
+/** A model of specification v3. */
+export interface ScriptedModel extends AiSdkModel {
+  readonly doGenerate: (asked: Asked) => Promise<{
+    readonly content: readonly ContentPart[];
+    readonly response: { readonly timestamp: Date };
+  }>;
+  readonly doStream: (asked: Asked) => Promise<{ readonly stream: ReadableStream<ContentPart> }>;
+}
+
 const usage = {
   inputTokens: { total: 7, noCache: 5, cacheRead: 2, cacheWrite: 0 },
   outputTokens: { total: 3, text: 3, reasoning: 0 },
 };
 
-export function scriptedModel(script: Script) {
+export function scriptedModel(script: Script): ScriptedModel {
   async function contentOf(asked: Asked): Promise<readonly ContentPart[]> {
     const turn = asked.prompt.filter(({ role }) => role === 'assistant').length + 1;
     const { text, calls = [], parts = [] } = await script(turn, asked);
@@ -55,11 +64,11 @@ export function scriptedModel(script: Script) {
     provider: 'scripted',
     modelId: 'scripted-1',
     supportedUrls: {},
-    async doGenerate(asked: Asked) {
+    async doGenerate(asked) {
       const content = await contentOf(asked);
       return { content, finishReason: reasonFor(content), usage, warnings: [], response };
     },
-    async doStream(asked: Asked) {
+    async doStream(asked) {
       const content = await contentOf(asked);
       const stream = new ReadableStream<ContentPart>({
         start(controller) {
@@ -83,14 +92,6 @@ export function scriptedModel(script: Script) {
       return { stream };
     },
   };
-}
-
-/** A tool of a loop: its schema is plain JSON Schema. */
-export interface LoopToolObject {
-  readonly description: string;
-  readonly inputSchema: object;
-  readonly execute?: (input: never, options: { readonly abortSignal?: AbortSignal }) => unknown;
-  readonly needsApproval?: boolean | ((input: never) => boolean);
 }
 
 export interface LoopOptions {
@@ -179,11 +180,15 @@ async function streamed(model: AiSdkModel, call: object, onPart: (part: ContentP
       const block = { type: type.split('-')[0], text: '' };
       blocks.set(id, block);
       content.push(block);
-    } else if (/-delta$/.test(type)) blocks.get(id)!['text'] = `${String(blocks.get(id)!['text'])}${String(delta)}`;
-    else if (/-end$/.test(type)) Object.assign(blocks.get(id)!, rest);
+    } else if (type.endsWith('-delta')) addText(blocks.get(id), String(delta));
+    else if (type.endsWith('-end')) Object.assign(blocks.get(id) ?? {}, rest);
     else if (!['stream-start', 'response-metadata', 'finish'].includes(type)) content.push({ type, ...rest });
   }
   return content as unknown as readonly ContentPart[];
+}
+
+function addText(block: Record<string, unknown> | undefined, delta: string): void {
+  if (block !== undefined) block['text'] = `${String(block['text'])}${delta}`;
 }
 
 /** Null for a tool without a function: the application brings the result. */
@@ -216,5 +221,5 @@ function asPromptPart({ providerMetadata, ...part }: ContentPart): ContentPart {
     ...part,
     ...input,
     ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
-  } as ContentPart;
+  };
 }
