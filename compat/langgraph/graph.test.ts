@@ -86,7 +86,7 @@ const refund = tool(
 const HINTS = { find: { mode: 'read' }, refund: { mode: 'safe_write' } } as const;
 const INPUT = { messages: [{ role: 'user', content: 'Refund order a' }] };
 
-type Options = Partial<DurableGraphOptions<Scripted, typeof find | typeof refund>>;
+type Options = Partial<DurableGraphOptions<Scripted, typeof find>>;
 
 async function open(options: Options = {}) {
   const model = new Scripted({});

@@ -1,11 +1,10 @@
 // The HTTP API of an engine: the routes of `schemas/access.ts`, one for each method of its client, and one for several submits
 // at once. The client decodes its arguments; this file only finds them in the request.
 import { Hono, type Context } from 'hono';
-import { type Either, bind, bindTo, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
+import { type Either, bind, bindTo, isLeft, left } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Access, ROUTES, type RouteName } from '../../schemas/access.ts';
-import { integer, decode } from '../../schemas/codec.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
 import {
@@ -24,7 +23,6 @@ import type {
   Heartbeat,
   JoinBlobs,
   LeaseRequest,
-  ListSessions,
   PostDeltas,
   Release,
   Submit,
@@ -44,6 +42,7 @@ import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
 import { type Operations, metricsResponse } from './operations.ts';
 import { problemOf, problemResponse } from './problem.ts';
+import { followFrom, listRequest, numberOf } from './query.ts';
 import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
 import type { TokenHolder, Tokens } from './tokens.ts';
 
@@ -302,15 +301,6 @@ async function whileCurrent<T>(context: Asked, reading: Promise<Either<Rejection
   return context.get('holder').isCurrent() ? read : left(unauthorized());
 }
 
-/** The position from which a reader follows. A reader that reconnects resumes after the last id it saw. */
-const followFrom = (context: Context): Either<Rejection, number> =>
-  pipe(
-    numberOf('last-event-id', context.req.header('last-event-id')),
-    bindTo('last'),
-    bind('from', () => numberOf('from', context.req.query('from'))),
-    map(({ last, from }) => (last === undefined ? (from ?? 0) : last + 1)),
-  );
-
 const answer = <T>(result: Either<Rejection, T>, status = 200): Response =>
   isLeft(result) ? problemResponse(result.left) : Response.json(result.right, { status });
 
@@ -324,28 +314,4 @@ const answerInParts = async <T>(
     ? problemResponse(result.left)
     : await jsonInParts(write(result.right), { pause, signal: context.req.raw.signal });
 
-/** The query of a list. Values and names that it does not know are left for the client to refuse. */
-const listRequest = (context: Context): Either<Rejection, ListSessions> =>
-  pipe(
-    numberOf('limit', context.req.query('limit')),
-    map((limit) => {
-      const values = Object.entries(context.req.query()).map(([name, value]) => [name, FLAGS.get(value) ?? value]);
-      return { ...Object.fromEntries(values), ...(limit === undefined ? {} : { limit }) } as ListSessions;
-    }),
-  );
-
-const FLAGS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-]);
-
 const sessionOf = (context: Context): SessionId => (context.req.param('id') ?? '') as SessionId;
-
-const Count = integer('a number', 0);
-
-/** A number in the query or in a header; undefined when it is absent. */
-function numberOf(name: string, text: string | undefined): Either<Rejection, number | undefined> {
-  if (text === undefined) return right(undefined);
-  const decoded = decode(Count, /^\d{1,16}$/.test(text) ? Number(text) : text);
-  return isLeft(decoded) ? left({ ...decoded.left, path: `/${name}` }) : decoded;
-}

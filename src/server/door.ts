@@ -67,10 +67,7 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
     const unanswered = (open.get(socket) ?? 0) + 1;
     open.set(socket, unanswered);
     // Answers that wait for others on the same connection are held in memory, whole.
-    if (unanswered > REQUESTS_PER_CONNECTION_MAX) {
-      socket.destroy();
-      return;
-    }
+    if (unanswered > REQUESTS_PER_CONNECTION_MAX) socket.destroy();
     const scope = known.get(socket);
     if (scope !== undefined) keep(socket, scope);
     response.once('close', () => open.set(socket, (open.get(socket) ?? 1) - 1));

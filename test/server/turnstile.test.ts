@@ -10,10 +10,11 @@ test('at most so many are inside, those who wait enter in their order, and all g
       const entered: number[] = [];
       const inside: (() => void)[] = [];
       picks.forEach((_, index) => {
-        void turnstile.enter().then((leave) => {
+        void (async () => {
+          const leave = await turnstile.enter();
           entered.push(index);
           inside.push(leave);
-        });
+        })();
       });
       for (const pick of picks) {
         await settle();

@@ -11,7 +11,6 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type {
   Heartbeat,
   HeartbeatReply,
-  HeldLease,
   LeaseGrant,
   LeaseKey,
   LeaseRequest,
@@ -28,8 +27,8 @@ import { type Claimant, type LeaseStatus, leaseStatusOf } from './lease-status.t
 import { LeaseWaiters } from './lease-waiters.ts';
 import { type AnswerLost, LostAnswers } from './lost-answers.ts';
 import { OwedEffects, hasWorkOutsideRun } from './owed-effects.ts';
-import { refuseEventId } from './report-ids.ts';
-import { endsItsBatch, openingOf, reportOn } from './reports.ts';
+import { refuseReport } from './refuse-report.ts';
+import { openingOf, reportOn } from './reports.ts';
 import { isWanted } from './wanted-effects.ts';
 
 type Generate = EffectOfKind<'llm.generate'>;
@@ -129,27 +128,14 @@ export class LeaseTable {
 
   /** Why the sender of this request may not report this event, else null. */
   refuseReport(session: SessionId, ingress: Ingress, request: Submit): Rejection | null {
-    const { owner, leases = [] } = request;
-    const effect = this.#reportedBy(session, ingress);
-    if (effect === null) return refuseEventId(ingress, []);
-    if (ingress.kind === 'HostSessionUpdated' && !this.#isHeld(session, effect)) {
-      // An operator may also state facts of a host that no bridge is opening, and the holder of a call where it would run it.
-      if (owner === undefined) return refuseEventId(ingress, []);
-      const held = this.#reportable(session, owner, leases);
-      if (held.length > 0) return refuseEventId(ingress, held);
-    }
-    const epoch = leases.find(({ effect_id }) => effect_id === effect)?.epoch;
-    if (owner === undefined || (epoch === undefined && !endsItsBatch(ingress, request))) {
-      const missing = owner === undefined ? 'an owner' : 'its epoch under leases';
-      return reject('lease_required', '', `the report on ${effect} names no lease: ${missing} is missing`);
-    }
-    if (ingress.kind === 'ToolCallStarted' && ingress.owner !== owner) {
-      return reject('stale_lease', '/owner', `the start names the owner ${ingress.owner}, but ${owner} reports it`);
-    }
-    const status = this.#statusOf({ session_id: session, effect_id: effect }, { owner, epoch });
-    return status === 'lost'
-      ? reject('stale_lease', '', `the lease on ${effect} was lost; stop this work and request leases again`)
-      : refuseEventId(ingress, [effect]);
+    const leases = {
+      reported: this.#reportedBy(session, ingress),
+      isHeld: (effect: EffectId) => this.#holds.get(session, effect) !== undefined,
+      owes: (effect: EffectId) => this.#owed.get(session)?.find(effect) !== undefined,
+      statusOf: (effect_id: EffectId, claimant: Claimant) =>
+        this.#statusOf({ session_id: session, effect_id }, claimant),
+    };
+    return refuseReport(leases, ingress, request);
   }
 
   /** The generate that this claimant holds under this epoch; why not, else. */
@@ -231,19 +217,6 @@ export class LeaseTable {
     const owed = this.#owed.get(session);
     if (ingress.kind === 'HostSessionUpdated') return openingOf(owed?.state().run?.run_id);
     return reportOn(ingress, owed?.retries() ?? 0)?.effect ?? null;
-  }
-
-  /** The effects among these leases that the session owes, and that the owner has not lost. */
-  #reportable(session_id: SessionId, owner: OwnerId, leases: readonly HeldLease[]): readonly EffectId[] {
-    const owed = this.#owed.get(session_id);
-    return leases.flatMap(({ effect_id, epoch }) => {
-      const mayReport = this.#statusOf({ session_id, effect_id }, { owner, epoch }) !== 'lost';
-      return mayReport && owed?.find(effect_id) !== undefined ? [effect_id] : [];
-    });
-  }
-
-  #isHeld(session: SessionId, effect: EffectId): boolean {
-    return this.#holds.get(session, effect) !== undefined;
   }
 
   #emptyGrant(): LeaseGrant {
