@@ -14,7 +14,7 @@ import { askModel } from './asking.ts';
 import { CallNotSucceeded, RunEnded, SessionInUse } from './errors.ts';
 import { endLeftCalls, hasEnded, modelIdOf } from './left-calls.ts';
 import { type LoopFunction, newLoopCalls } from './loop-calls.ts';
-import { type LoopTool, packageOf, registryFor } from './loop-tools.ts';
+import { type LoopTool, loopPackage, registryFor } from './loop-tools.ts';
 import { newRendezvous } from './rendezvous.ts';
 import { findTurn } from './replay.ts';
 import { type LoggedRun, newRunLog } from './run-log.ts';
@@ -123,7 +123,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
   async function begin(request: Pick<TurnRequest, 'tools'>): Promise<void> {
     if (bridge !== null) return;
     const state = log.state();
-    const tool_package = packageOf(registryFor(request.tools, state));
+    const tool_package = loopPackage(registryFor(request.tools, state));
     await makeSession(client, { tool_package, consent, config: options.config ?? {} }, session);
     await readLog();
     bridge = startBridge({
@@ -144,7 +144,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     log.leave();
     at = 0;
     const { state } = await must(client.session(session));
-    const tool_package = packageOf(registryFor(request.tools, state));
+    const tool_package = loopPackage(registryFor(request.tools, state));
     const instructions = request.instructions === null ? null : await storeText(client, request.instructions);
     const setup = { tool_package, consent, config: options.config ?? {} };
     await beginRun(client, setup, {
