@@ -2,7 +2,7 @@
 import { type Difference, PromptDiffers, RunEnded } from './errors.ts';
 import { type PromptDigests, continues, digestsOf, promptDifference } from './prompt-record.ts';
 import type { LoggedTurn } from './read-turn.ts';
-import type { LoggedRun } from './run-log.ts';
+import type { LoggedRun } from './logged-run.ts';
 import type { TurnRequest } from './turn.ts';
 
 export interface Position {
