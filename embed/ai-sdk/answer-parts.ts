@@ -12,7 +12,7 @@ interface AnswerItem extends Omit<ModelAnswer, 'content' | 'response'> {
   readonly response?: { readonly id?: string; readonly timestamp?: string; readonly modelId?: string };
 }
 
-export function replyOf(answer: ModelAnswer): TurnReply {
+export function turnReplyOf(answer: ModelAnswer): TurnReply {
   const calls: ReplyCall[] = [];
   const texts: string[] = [];
   const parts = answer.content.map((part): LayoutPart => {
@@ -58,35 +58,50 @@ function further(fields: object): { readonly with?: string } {
   return Object.keys(stored).length === 0 ? {} : { with: JSON.stringify(stored) };
 }
 
-export function answerOf({ content, calls, parts, usage, stop }: RecordedTurn): ModelAnswer {
+export function answerOf(turn: RecordedTurn): ModelAnswer {
+  const { content, answer } = readAnswer(turn);
+  const { usage, stop } = turn;
+  return {
+    content,
+    finishReason: answer.finishReason ?? { unified: UNIFIED[stop?.reason ?? 'other'], raw: stop?.word },
+    usage: fullUsage(answer.usage, usage),
+    warnings: answer.warnings ?? [],
+    response: responseOf(answer),
+    ...(answer.providerMetadata === undefined ? {} : { providerMetadata: answer.providerMetadata }),
+  };
+}
+
+/** The content, and what else is recorded of the answer: empty when the record has none of it. */
+function readAnswer({ content, calls, parts }: RecordedTurn): {
+  readonly content: readonly ContentPart[];
+  readonly answer: Partial<AnswerItem>;
+} {
   let at = 0;
-  let answer: AnswerItem | null = null;
+  let answer: Partial<AnswerItem> = {};
   const made: ContentPart[] = [];
   for (const part of parts) {
     if ('item' in part) {
-      const value = valueOfStored(JSON.parse(part.item) as Json) as ContentPart | AnswerItem;
+      const value = parsed(part.item) as ContentPart | AnswerItem;
       if ('refold' in value) answer = value as AnswerItem;
       else made.push(value);
-      continue;
-    }
-    const fields = part.with === undefined ? {} : (valueOfStored(JSON.parse(part.with) as Json) as object);
-    if ('text' in part) {
-      made.push({ type: 'text', text: content.slice(at, at + part.text), ...fields });
+    } else if ('text' in part) {
+      made.push({ type: 'text', text: content.slice(at, at + part.text), ...fieldsOf(part.with) });
       at += part.text;
     } else {
       const { id, name, arguments: input } = calls[part.call] as RecordedTurn['calls'][number];
-      made.push({ type: 'tool-call', toolCallId: id, toolName: name, input, ...fields });
+      made.push({ type: 'tool-call', toolCallId: id, toolName: name, input, ...fieldsOf(part.with) });
     }
   }
-  const { timestamp, ...response } = answer?.response ?? {};
-  return {
-    content: made,
-    finishReason: answer?.finishReason ?? { unified: UNIFIED[stop?.reason ?? 'other'], raw: stop?.word },
-    usage: fullUsage(answer?.usage, usage),
-    warnings: answer?.warnings ?? [],
-    response: { ...response, ...(timestamp === undefined ? {} : { timestamp: new Date(timestamp) }) },
-    ...(answer?.providerMetadata === undefined ? {} : { providerMetadata: answer.providerMetadata }),
-  };
+  return { content: made, answer };
+}
+
+const parsed = (stored: string): unknown => valueOfStored(JSON.parse(stored) as Json);
+
+const fieldsOf = (stored: string | undefined): object => (stored === undefined ? {} : (parsed(stored) as object));
+
+function responseOf({ response = {} }: Partial<AnswerItem>): NonNullable<ModelAnswer['response']> {
+  const { timestamp, ...rest } = response;
+  return { ...rest, ...(timestamp === undefined ? {} : { timestamp: new Date(timestamp) }) };
 }
 
 const UNIFIED: Readonly<Record<Stop['reason'], string>> = {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../schemas/index.ts';
 import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import type { Asked, TurnReply, TurnRequest } from '../durable/turn.ts';
-import { answerOf, replyOf } from './answer-parts.ts';
+import { answerOf, turnReplyOf } from './answer-parts.ts';
 import type { AiSdkModel, ModelAnswer, ModelCall } from './model-types.ts';
 import { comparedPrompt, inputOf, instructionsOf, resultsIn } from './prompt.ts';
 import { storedValue } from './stored-value.ts';
@@ -26,7 +26,7 @@ export function durableModel<M extends AiSdkModel>(model: M, core: Durable, know
 
   async function doGenerate(call: ModelCall): Promise<ModelAnswer> {
     const ask = async ({ signal }: Asked): Promise<TurnReply> =>
-      replyOf((await model.doGenerate({ ...call, abortSignal: signal })) as ModelAnswer);
+      turnReplyOf((await model.doGenerate({ ...call, abortSignal: signal })) as ModelAnswer);
     return answerOf(await core.turn(requestOf(call, ask)));
   }
 
@@ -42,7 +42,7 @@ export function durableModel<M extends AiSdkModel>(model: M, core: Durable, know
         answer.add(part);
         shown.show(part);
       }
-      return replyOf(answer.whole());
+      return turnReplyOf(answer.whole());
     };
     const turn = core.turn(requestOf(call, ask)).then(answerOf);
     turn.then(shown.end, shown.fail);

@@ -8,7 +8,7 @@ import {
   type ProviderErrorCode,
 } from '../../bridge/index.ts';
 import type { ToolChoice } from '../../schemas/index.ts';
-import { answerOf, replyOf } from './answer-parts.ts';
+import { answerOf, turnReplyOf } from './answer-parts.ts';
 import { type AiSdkModel, type ContentPart, type ModelMessage, checkModel } from './model-types.ts';
 import { type StreamPart, newArrivingAnswer } from './stream-parts.ts';
 
@@ -27,7 +27,7 @@ export function fromAiSdk(given: AiSdkModel): Provider {
         const call = { ...callOf(request, model.modelId), abortSignal: signal };
         const { stream } = (await model.doStream(call)) as { readonly stream: ReadableStream<StreamPart> };
         for await (const part of stream) arriving.add(part);
-        return providerReply(replyOf(arriving.whole()), model.modelId);
+        return providerReply(turnReplyOf(arriving.whole()), model.modelId);
       } catch (error) {
         throw providerError(error, signal);
       }
@@ -35,7 +35,7 @@ export function fromAiSdk(given: AiSdkModel): Provider {
   };
 }
 
-const providerReply = ({ parts, ...reply }: ReturnType<typeof replyOf>, modelId: string): GenerateReply => ({
+const providerReply = ({ parts, ...reply }: ReturnType<typeof turnReplyOf>, modelId: string): GenerateReply => ({
   ...reply,
   layout: { api: API, model: modelId.slice(0, 128), parts },
 });

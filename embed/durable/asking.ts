@@ -6,7 +6,8 @@ import { RunEnded, SessionInUse } from './errors.ts';
 import { digestsOf, promptPart } from './prompt-record.ts';
 import type { LoggedTurn } from './read-turn.ts';
 import type { OwedTurn, Rendezvous } from './rendezvous.ts';
-import type { LoggedRun, RunLog } from './run-log.ts';
+import type { LoggedRun } from './logged-run.ts';
+import type { RunLog } from './run-log.ts';
 import type { TurnFormat, TurnReply, TurnRequest } from './turn.ts';
 
 export interface AskingOptions {

@@ -4,7 +4,8 @@ import type { EngineClient } from '../../src/client/index.ts';
 import { type CallResult, requiredActions } from '../../src/core/index.ts';
 import { answerAction } from '../runs/questions.ts';
 import type { LoopCalls } from './loop-calls.ts';
-import type { LoggedRun, RunLog } from './run-log.ts';
+import type { LoggedRun } from './logged-run.ts';
+import type { RunLog } from './run-log.ts';
 import type { LoopResult } from './turn.ts';
 
 interface LeftCallsOptions {

@@ -72,7 +72,7 @@ const specOfMode = (mode: ToolMode): Partial<ToolSpec> => ({
 });
 
 /** A package of these tools alone. */
-export function packageOf(specs: readonly ToolSpec[]): ToolPackage {
+export function loopPackage(specs: readonly ToolSpec[]): ToolPackage {
   const profile = { profile_id: PROFILE, tool_ids: specs.map(({ tool_id }) => tool_id) };
   return {
     registry: specs,

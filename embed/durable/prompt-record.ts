@@ -42,7 +42,7 @@ export function readParts(
 }
 
 /** Where a prompt first differs from the recorded one; null when it is the same. */
-export function firstDifference(
+export function promptDifference(
   prompt: readonly PromptMessage[],
   digests: PromptDigests,
   recorded: PromptDigests,

@@ -1,8 +1,8 @@
 // Finds the recorded turn that answers what a loop asks: by its index, then by its prompt.
 import { type Difference, PromptDiffers, RunEnded } from './errors.ts';
-import { type PromptDigests, continues, digestsOf, firstDifference } from './prompt-record.ts';
+import { type PromptDigests, continues, digestsOf, promptDifference } from './prompt-record.ts';
 import type { LoggedTurn } from './read-turn.ts';
-import type { LoggedRun } from './run-log.ts';
+import type { LoggedRun } from './logged-run.ts';
 import type { TurnRequest } from './turn.ts';
 
 export interface Position {
@@ -21,49 +21,85 @@ type Asking = Pick<TurnRequest, 'prompt' | 'input' | 'standsAlone'>;
 /** Throws {@link PromptDiffers} when the prompt fits no turn, and {@link RunEnded} when the run is over. */
 export function findTurn(run: LoggedRun | null, request: Asking, position: Position): Found {
   if (run === null) return 'begin';
-  const { turns, ended } = run;
-  const { session, at, named } = position;
-  const digests = digestsOf(request.prompt);
-  const isSame = ({ prompt }: LoggedTurn): boolean =>
-    prompt === null || firstDifference(request.prompt, digests, prompt) === null;
-  if (request.standsAlone === true) {
-    if (ended !== null && !named) return 'begin';
-    const index = turns.findLastIndex(({ prompt }) => prompt !== null && isSame({ prompt } as LoggedTurn));
-    return index !== -1 ? index : endedOr(run, position);
-  }
-  // The loop begins again, as one does after an interruption.
-  if (at > 0 && ended === null && turns[0] !== undefined && turns[0].prompt !== null && isSame(turns[0])) return 0;
-  const expected = turns[at];
-  if (expected === undefined) {
-    if (ended !== null && !named) return wasCutShort(run, digests) ? endedOr(run, position) : 'begin';
-    // A named run that is over is the same run again, from its first turn.
-    if (ended?.outcome === 'completed' && turns[0] !== undefined && isSame(turns[0])) return 0;
-    if (turns.length === 0 && ended === null && run.input !== request.input) {
-      if (!named) return 'begin';
-      throw new PromptDiffers(session, { turn: 1, ...inputOf(request) });
-    }
-    return endedOr(run, position);
-  }
-  if (isSame(expected)) return at;
-  const later = turns.findIndex((turn, index) => index > at && turn.prompt !== null && isSame(turn));
+  const search = { run, request, position, digests: digestsOf(request.prompt) };
+  if (request.standsAlone === true) return findAnywhere(search);
+  if (beginsAgain(search)) return 0;
+  const expected = run.turns[position.at];
+  return expected === undefined ? afterLastTurn(search) : fromExpected(search, expected);
+}
+
+interface Search {
+  readonly run: LoggedRun;
+  readonly request: Asking;
+  readonly position: Position;
+  /** Of the prompt of the request. */
+  readonly digests: PromptDigests;
+}
+
+/** The turn is on record with exactly this prompt. */
+const isKnown = ({ request, digests }: Search, { prompt }: LoggedTurn): boolean =>
+  prompt !== null && promptDifference(request.prompt, digests, prompt) === null;
+
+/** The turn may answer this prompt: a turn whose prompt is not on record answers any. */
+const fits = (search: Search, turn: LoggedTurn): boolean => turn.prompt === null || isKnown(search, turn);
+
+/** The run is over, and no name holds the loop to it. */
+const mayBeginAnew = ({ run, position }: Search): boolean => run.ended !== null && !position.named;
+
+/** The loop keeps its own history, so it may ask for any turn. */
+function findAnywhere(search: Search): Found {
+  if (mayBeginAnew(search)) return 'begin';
+  const index = search.run.turns.findLastIndex((turn) => isKnown(search, turn));
+  return index !== -1 ? index : askUnlessEnded(search);
+}
+
+/** The loop begins again, as one does after an interruption. */
+function beginsAgain(search: Search): boolean {
+  const { run, position } = search;
+  const [first] = run.turns;
+  return position.at > 0 && run.ended === null && first !== undefined && isKnown(search, first);
+}
+
+/** The loop has been given every turn on record. */
+function afterLastTurn(search: Search): Found {
+  const { run, request, position } = search;
+  if (mayBeginAnew(search)) return wasCutShort(search) ? askUnlessEnded(search) : 'begin';
+  const [first] = run.turns;
+  // A named run that is over is the same run again, from its first turn.
+  if (run.ended?.outcome === 'completed' && first !== undefined && fits(search, first)) return 0;
+  if (first !== undefined || run.ended !== null || run.input === request.input) return askUnlessEnded(search);
+  if (!position.named) return 'begin';
+  throw new PromptDiffers(position.session, { turn: 1, ...inputOf(request) });
+}
+
+/** The record has a turn where the loop is: this one, a later one, or the prompt must continue the last one. */
+function fromExpected(search: Search, expected: LoggedTurn): Found {
+  const { run, request, position, digests } = search;
+  const { at, session } = position;
+  if (fits(search, expected)) return at;
+  const later = run.turns.findIndex((turn, index) => index > at && isKnown(search, turn));
   if (later !== -1) return later;
-  const last = turns.at(-1)?.prompt;
-  if (last !== undefined && last !== null && continues(digests, last)) return endedOr(run, position);
+  if (continuesLast(search)) return askUnlessEnded(search);
   // A run that was ended, and that this loop was given nothing of, is not missed.
-  if (ended !== null && !named && at === 0) return 'begin';
-  const difference = firstDifference(request.prompt, digests, expected.prompt ?? []);
+  if (mayBeginAnew(search) && at === 0) return 'begin';
+  const difference = promptDifference(request.prompt, digests, expected.prompt ?? []);
   throw new PromptDiffers(session, { turn: at + 1, ...(difference as Omit<Difference, 'turn'>) });
 }
 
-/** The loop goes on with a run that was ended while it had calls to answer. */
-const wasCutShort = ({ turns, ended }: LoggedRun, digests: PromptDigests): boolean => {
-  const last = turns.at(-1);
-  const hadCalls = last !== undefined && last.observed.length > 0;
-  return ended?.outcome !== 'completed' && hadCalls && last.prompt !== null && continues(digests, last.prompt);
-};
+function continuesLast({ run, digests }: Search): boolean {
+  const last = run.turns.at(-1)?.prompt ?? null;
+  return last !== null && continues(digests, last);
+}
 
-function endedOr({ ended }: LoggedRun, { session }: Position): 'ask' {
-  if (ended !== null) throw new RunEnded(session, ended);
+/** The loop goes on with a run that was ended while it had calls to answer. */
+function wasCutShort(search: Search): boolean {
+  const { turns, ended } = search.run;
+  const hadCalls = (turns.at(-1)?.observed.length ?? 0) > 0;
+  return ended?.outcome !== 'completed' && hadCalls && continuesLast(search);
+}
+
+function askUnlessEnded({ run, position }: Search): 'ask' {
+  if (run.ended !== null) throw new RunEnded(position.session, run.ended);
   return 'ask';
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Executor, type Provider, combineExecutors, runBridge, systemClock } from '../../bridge/index.ts';
 import { type OwnerId, type SessionId, brand } from '../../schemas/index.ts';
-import { type LocalPorts, openLedger } from '../runs/open-local.ts';
+import { type LocalPorts, ledgerFor } from '../runs/open-local.ts';
 import type { SharedEngine } from './shared-engine.ts';
 
 export interface SessionBridge {
@@ -23,7 +23,7 @@ export async function startBridge(options: SessionBridgeOptions): Promise<Sessio
   const { engine, session, provider, executor, onFailure } = options;
   const { place, client } = engine;
   const owner: OwnerId = brand(options.owner ?? `loop-${process.pid}-${randomUUID().slice(0, 8)}`);
-  const ledger = await openLedger(place, options.stateDir, owner);
+  const ledger = await ledgerFor(place, options.stateDir, owner);
   const stop = new AbortController();
   const serving = runBridge({
     client,

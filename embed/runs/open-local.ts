@@ -81,7 +81,7 @@ export async function openLocal(options: LocalOptions): Promise<Local> {
   // Before the bridge begins: it may end them before anyone asks for them.
   const unfinished = await unfinishedSessions(engine.client, options.sessions).catch(closeEngine);
   await renewAll(options, engine.client, unfinished).catch(closeEngine);
-  const ledger = await openLedger(place, options.stateDir, owner).catch(closeEngine);
+  const ledger = await ledgerFor(place, options.stateDir, owner).catch(closeEngine);
   const stop = new AbortController();
   const secrets = [...(options.secrets ?? []), ...(await tokensOf(place))];
   const serving = runBridge({
@@ -147,7 +147,7 @@ async function tokensOf(place: PlacedEngine): Promise<readonly string[]> {
 }
 
 /** Where the bridge notes what it starts; null when there is no directory for it. */
-export async function openLedger(
+export async function ledgerFor(
   place: PlacedEngine,
   stateDir: string | undefined,
   owner: OwnerId,

@@ -1,0 +1,67 @@
+// The ends that a loop gives its run: completed, or cancelled by the application or by an abort.
+import type { Ingress, SessionState } from '../../schemas/index.ts';
+import { must } from '../../src/client/index.ts';
+import type { LoopSession } from './loop-session.ts';
+import type { RunLog } from './run-log.ts';
+
+export interface RunEnds {
+  /** Does nothing when the run is over. */
+  readonly complete: () => Promise<void>;
+  /** Does nothing when the run is over. */
+  readonly cancel: (reason?: string) => Promise<void>;
+  /** An abort during the work cancels the run: what was begun ends as cancelled, and is not taken up again. */
+  readonly cancelledBy: <A>(signal: AbortSignal | undefined, work: () => Promise<A>) => Promise<A>;
+  /** Resolves when every abort so far has cancelled its run, or could not. */
+  readonly settled: () => Promise<void>;
+}
+
+export function newRunEnds({ client, session, log }: Pick<LoopSession, 'client' | 'session' | 'log'>): RunEnds {
+  const aborts = new Set<Promise<void>>();
+
+  /** The run that is followed; null when the session has none by now, or another one. */
+  async function runNow(): Promise<SessionState['run']> {
+    if (!(await log.read())) return null;
+    const { state } = await must(client.session(session));
+    return state.run !== null && log.run()?.run_id === state.run.run_id ? state.run : null;
+  }
+
+  async function end(event: Ingress): Promise<void> {
+    await must(client.submit(session, { events: [event] }));
+    await untilOver(log);
+  }
+
+  async function cancel(reason = 'cancelled by the application'): Promise<void> {
+    const run = await runNow();
+    if (run === null || run.phase === 'cancelling') return;
+    await end({ kind: 'RunCancelled', run_id: run.run_id, reason });
+  }
+
+  return {
+    async complete() {
+      const run = await runNow();
+      if (run !== null) await end({ kind: 'RunCompleted', run_id: run.run_id });
+    },
+    cancel,
+    async cancelledBy(signal, work) {
+      const onAbort = (): void => {
+        const cancelling = cancel('aborted by the application').catch(() => undefined);
+        aborts.add(cancelling);
+        void cancelling.finally(() => aborts.delete(cancelling));
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      try {
+        return await work();
+      } finally {
+        signal?.removeEventListener('abort', onAbort);
+      }
+    },
+    async settled() {
+      await Promise.all(aborts);
+    },
+  };
+}
+
+/** Resolves when the run that is followed is over, or none is followed. */
+export async function untilOver(log: RunLog): Promise<void> {
+  await log.until(() => (log.run()?.ended === null ? undefined : true));
+}

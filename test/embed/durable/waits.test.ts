@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { newWaits } from '../../../embed/durable/waits.ts';
+
+test('an error of what is waited for ends that wait alone, and never reaches what has changed', async () => {
+  const { until, look } = newWaits();
+  let found: string | undefined;
+  let isTaken = false;
+  const refused = until((): string | undefined => {
+    if (isTaken) throw new Error('taken');
+    return undefined;
+  });
+  const other = until(() => found);
+  isTaken = true;
+  expect(look).not.toThrow();
+  await expect(refused).rejects.toThrow('taken');
+  found = 'here';
+  look();
+  expect(await other).toBe('here');
+});
+
+test('a wait whose first look throws does not look again', async () => {
+  const { until, look } = newWaits();
+  let looks = 0;
+  const wait = until(() => {
+    looks += 1;
+    throw new Error('over');
+  });
+  await expect(wait).rejects.toThrow('over');
+  look();
+  expect(looks).toBe(1);
+});
+
+test('a failure ends the waits that find nothing, now and later, with the first error', async () => {
+  const { until, fail } = newWaits();
+  const wait = until(() => undefined);
+  fail(new Error('first'));
+  fail(new Error('second'));
+  await expect(wait).rejects.toThrow('first');
+  await expect(until(() => undefined)).rejects.toThrow('first');
+  expect(await until(() => 'recorded')).toBe('recorded');
+});
+
+test('an abort ends a wait with its reason, whatever could be found', async () => {
+  const { until } = newWaits();
+  const stop = new AbortController();
+  const wait = until(() => undefined, stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(wait).rejects.toThrow('stopped');
+  await expect(until(() => 'recorded', stop.signal)).rejects.toThrow('stopped');
+});
