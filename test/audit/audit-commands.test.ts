@@ -21,7 +21,7 @@ const at = (name: string): string => join(home, name);
 beforeAll(async () => {
   home = await freshDirectory();
   data = at('data');
-  const [imported] = jsonLines((await onData('import', DEMO, '--json')).stdout);
+  const [imported] = jsonLines((await onData('import', DEMO, '--as-recorded', '--json')).stdout);
   demo = String(imported?.['session_id']);
 });
 afterAll(() => rm(home, { recursive: true }));

@@ -14,7 +14,7 @@ import { randomFrom } from '../support/random.ts';
 import { eventsOf } from '../support/records.ts';
 
 // While the state of a session is in doubt, nothing of it can be leased.
-const MAY_BE_SENT_AGAIN = ['lease_required', 'stale_lease', 'storage_failed', 'storage_unknown', 'closing'];
+const MAY_BE_SENT_AGAIN = ['lease_required', 'stale_lease', 'internal', 'storage_failed', 'storage_unknown', 'closing'];
 
 interface Followed {
   readonly world: World;
@@ -270,7 +270,7 @@ describe('a fault inside the engine', () => {
     disk.fault = ({ name }) => (name === 'ends' ? 'throws' : null);
     const content = { ref, bytes: 1, head: 'x', tail: 'x' };
     const [bad, good] = await Promise.all([talk.outcome({ kind: 'RunRequested', input: content }), talk.outcome(run)]);
-    expect([bad, good]).toEqual(['storage_failed', 'done']);
+    expect([bad, good]).toEqual(['internal', 'done']);
     expect((await durable(disk)).version).toBe(1);
   });
 

@@ -94,7 +94,7 @@ class Bridge {
     const answer = await client.submit(SESSION, { events: [ingress(event)], owner: this.owner })();
     if (this.#random.oneIn(8)) return;
     if (!isLeft(answer)) job.sent += 1;
-    else if (!['storage_unknown', 'storage_failed', 'call_not_ready'].includes(answer.left.code)) {
+    else if (!['internal', 'storage_unknown', 'storage_failed', 'call_not_ready'].includes(answer.left.code)) {
       this.#jobs.splice(this.#jobs.indexOf(job), 1);
     }
   }
@@ -157,7 +157,7 @@ async function play(seed: number): Promise<World> {
     if (what === 0) bridge.die();
     else if (what === 1) await world.restart();
     else if (what <= 3) await world.clock.advance(random.below(TTL_MS));
-    else if (what === 4) world.clock.jump(random.below(7_200_000) - 3_600_000);
+    else if (what === 4) world.clock.jump(Math.max(random.below(7_200_000) - 3_600_000, -world.clock.now()));
     else if (what <= 8) await Promise.all(bridges.map((each) => each.beat(world)));
     else if (what <= 12) await Promise.all(bridges.map((each) => each.act(world)));
     else await bridge.act(world);

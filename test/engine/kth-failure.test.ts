@@ -16,6 +16,7 @@ const FAULTS: readonly IoFault[] = ['refused', 'full', 'unknown', 'lost_ack', 't
 const MAY_BE_SENT_AGAIN = [
   'lease_required',
   'stale_lease',
+  'internal',
   'storage_failed',
   'storage_full',
   'storage_unknown',

@@ -82,7 +82,8 @@ const previewLines = (
 /** The rest of a row after the two spaces that stand before each line; without a terminal, lines are not broken. */
 function columnsHere(): number {
   const { columns } = process.stdout;
-  return columns === undefined ? Infinity : columns - 2;
+  // A terminal that does not know its width says 0.
+  return columns === undefined || columns === 0 ? Infinity : columns - 2;
 }
 
 function noFiles(): never {

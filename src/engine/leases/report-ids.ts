@@ -7,7 +7,7 @@ import type { EffectId } from '../../../schemas/ids.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 
 /** As `effects(state)` names effects, and their digests. */
-const EFFECT_SHAPED = /^(?:batch-\d+|run-\d+|undo|wake|sha256:[0-9a-f]{64})(?:\/|$)/;
+const EFFECT_SHAPED = /^(?:batch-\d+|run-\d+|undo|wake|sha256:[0-9a-f]{64})\//;
 
 /** The ids of runs that were requested with a key. */
 const RUN_SHAPED = /^run\//;

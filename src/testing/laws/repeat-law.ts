@@ -18,6 +18,7 @@ const NO_ANSWER: ReadonlySet<RejectionCode> = new Set([
   'damaged',
   'event_id_reused',
   'queue_full',
+  'internal',
   'storage_failed',
   'storage_full',
   'storage_unknown',

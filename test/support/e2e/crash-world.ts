@@ -197,7 +197,7 @@ export class CrashWorld {
   }
 }
 
-const AWAY: ReadonlySet<string> = new Set(['closing', 'storage_failed', 'storage_unknown', 'queue_full']);
+const AWAY: ReadonlySet<string> = new Set(['closing', 'internal', 'storage_failed', 'storage_unknown', 'queue_full']);
 
 /**
  * Checks a condition repeatedly until it holds. Only for what no process prints and no stream tells: which commands the kernel

@@ -135,7 +135,7 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
   };
 }
 
-const IN_DOUBT: ReadonlySet<string> = new Set(['storage_failed', 'storage_unknown', 'closing']);
+const IN_DOUBT: ReadonlySet<string> = new Set(['internal', 'storage_failed', 'storage_unknown', 'closing']);
 
 /** The kinds whose effect depends on the live run. */
 const NEEDS_RUN: ReadonlySet<string> = new Set(['ToolCallsObserved', 'GenerateFailed', 'HostSessionUpdated']);
