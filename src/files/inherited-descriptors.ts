@@ -17,6 +17,16 @@ export function inheritedDescriptors(): readonly number[] {
   }
 }
 
+/** How many descriptors this process may open: it can put nothing in place of one with a higher number. */
+export function descriptorLimit(): number {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    return soft === undefined ? Infinity : Number(soft);
+  } catch {
+    return Infinity;
+  }
+}
+
 export function closeDescriptors(descriptors: readonly number[]): void {
   for (const fd of descriptors) closeSync(fd);
 }

@@ -108,7 +108,7 @@ describe('refold demo', () => {
     const next = stdout.slice(stdout.indexOf('next:')).match(/npx refold .*/g) ?? [];
     expect(next).toHaveLength(4);
     const printed = next.map((line) => runInShell(line, home));
-    expect(printed[0]).toMatch(/^s-\S+ {2}33 events/);
+    expect(printed[0]).toMatch(/^s-\S+ {2}34 events/);
     expect(printed[3]).toContain('byte-identical');
     const files = /^files {4}(\S+)/m.exec(stdout)?.[1] ?? '';
     await rm(dirname(files), { recursive: true });

@@ -2,7 +2,7 @@
 // exits: a background process that holds its pipes open cannot delay the end.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { inheritedDescriptors } from '../../../src/files/inherited-descriptors.ts';
+import { descriptorLimit, inheritedDescriptors } from '../../../src/files/inherited-descriptors.ts';
 import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault, errorName } from '../outcome.ts';
 import type { Owner } from '../workspace/workspace.ts';
@@ -93,14 +93,17 @@ const failedStart = (spawnFault: string): CommandEnd => ({ stopped: null, exitCo
 /** What the parent of this process left open, before the first command: Node opens no others that a command would inherit. */
 let inherited: readonly number[] | null = null;
 
-/** Starts a process with /dev/null in place of every descriptor that it would inherit by chance. */
+/**
+ * Starts a process with /dev/null in place of every descriptor that it would inherit by chance. One above the limit of
+ * descriptors, which was lowered after it was opened, cannot be replaced.
+ */
 function spawnAlone(
   file: string,
   args: readonly string[],
   options: SpawnOptions & { stdio: StdioNull[] },
 ): ChildProcess {
   const { stdio } = options;
-  inherited ??= inheritedDescriptors();
+  inherited ??= inheritedBelow(descriptorLimit());
   const open = inherited.filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore');
   if (open.length === 0) return spawn(file, args, options);
   const nothing = openSync('/dev/null', 'r+');
@@ -112,6 +115,8 @@ function spawnAlone(
     closeSync(nothing);
   }
 }
+
+const inheritedBelow = (limit: number): readonly number[] => inheritedDescriptors().filter((fd) => fd + 1 < limit);
 
 type StdioNull = 'ignore' | 'pipe';
 
