@@ -8,8 +8,10 @@ import type { KnownTool } from './durable-model.ts';
 export interface AiSdkTool {
   /** `provider` for one that runs at the provider. */
   readonly type?: string | undefined;
+  /** Runs a call; of an async iterable, the last value is the result. Absent when the application brings the result. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each tool has its own types
   readonly execute?: ((input: any, options: any) => unknown) | undefined;
+  /** Whether a call asks a person, always or by its arguments. The policy and the hints may ask about others. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
   readonly needsApproval?: boolean | ((input: any, options: any) => boolean | PromiseLike<boolean>) | undefined;
 }

@@ -17,7 +17,9 @@ export interface DurableOptions<Model extends AiSdkModel, Tools extends AiSdkToo
 
 /** A model and tools to give to `generateText` and `streamText` in place of one's own. */
 export interface DurableAgent<Model, Tools> extends DurableRun {
+  /** The model, whose answers come from the record; a turn that is not on record is asked of the model that was given. */
   readonly model: Model;
+  /** The tools under the same names; their functions run as calls of the session. */
   readonly tools: Tools;
 }
 

@@ -3,6 +3,7 @@
 
 /** A part of an answer: `text`, `reasoning`, `tool-call`, `file`, `source` and others, with fields of their own. */
 export interface ContentPart {
+  /** The kind of the part, which decides what other fields it has. */
   readonly type: string;
   readonly [field: string]: unknown;
 }
@@ -35,7 +36,9 @@ export interface ModelAnswer {
 
 /** A message of a prompt. */
 export interface ModelMessage {
+  /** `system`, `user`, `assistant` or `tool`. */
   readonly role: string;
+  /** A text when it is of the system, else a list of parts. */
   readonly content: string | readonly ContentPart[];
 }
 
@@ -58,12 +61,16 @@ export interface ModelCall {
 export interface AiSdkModel {
   /** `v3` or `v4`. */
   readonly specificationVersion: string;
+  /** The name of the provider, as the SDK has it; passed on. */
   readonly provider: string;
+  /** The id of the model at its provider; its first 128 characters are recorded. */
   readonly modelId: string;
   /** Passed on: which addresses the model reads by itself. */
   readonly supportedUrls?: unknown;
+  /** Asks for a whole answer. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the SDK's options are wider than what is read here
   doGenerate(options: any): PromiseLike<unknown>;
+  /** Asks for an answer as a stream: resolves with an object whose `stream` gives its parts. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
   doStream(options: any): PromiseLike<unknown>;
 }

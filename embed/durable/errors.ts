@@ -3,6 +3,7 @@
 /** The prompt of a turn is not the one that is recorded: the program has changed, or two runs share a name. */
 export class PromptDiffers extends Error {
   override readonly name = 'PromptDiffers';
+  /** The id of the session. */
   readonly session: string;
   /** Counts from 1. */
   readonly turn: number;
@@ -26,8 +27,11 @@ export class PromptDiffers extends Error {
 
 /** The first message in which two prompts differ. */
 export interface Difference {
+  /** The number of the turn, from 1. */
   readonly turn: number;
+  /** The index of the message in the prompt that was given, from 0; the length of that prompt when it is too short. */
   readonly index: number;
+  /** The role of that message; null when the prompt that was given is too short. */
   readonly role: string | null;
   /** The recorded prompt has a message at this index. */
   readonly recorded: boolean;
@@ -36,6 +40,7 @@ export interface Difference {
 /** Another program, or another part of this one, runs the session: only one loop at a time may. */
 export class SessionInUse extends Error {
   override readonly name = 'SessionInUse';
+  /** The id of the session. */
   readonly session: string;
 
   constructor(session: string, why: string, cause?: unknown) {
@@ -47,8 +52,11 @@ export class SessionInUse extends Error {
 /** The loop asks for another turn of a run that is over. */
 export class RunEnded extends Error {
   override readonly name = 'RunEnded';
+  /** The id of the session. */
   readonly session: string;
+  /** The id of the run in its session, such as `run-1`. */
   readonly run: string;
+  /** How it ended: `completed`, `failed`, `cancelled` or `interrupted`. */
   readonly outcome: string;
   /** Why it did not complete; null when it did. */
   readonly code: string | null;
@@ -67,18 +75,24 @@ export class RunEnded extends Error {
 
 /** How a run ended, as its last event says. */
 export interface EndOfRun {
+  /** The id of the run in its session, such as `run-1`. */
   readonly run_id: string;
+  /** `completed`, `failed`, `cancelled` or `interrupted`. */
   readonly outcome: string;
+  /** Why it did not complete, as a stable code; null when it did. */
   readonly code: string | null;
+  /** Why it did not complete, for people; null when it did. */
   readonly message: string | null;
 }
 
 /** A call has no result to return: it failed, was denied or cancelled, or nobody knows what it did. */
 export class CallNotSucceeded extends Error {
   override readonly name = 'CallNotSucceeded';
+  /** The id that the model gave the call. */
   readonly call: string;
   /** How it ended: `failed`, `rejected`, `denied`, `cancelled`, or `unknown`. */
   readonly status: string;
+  /** Why it did not succeed, as a stable code such as `timeout`; null when the record has none. */
   readonly code: string | null;
 
   /** The message is what the model is to read. */

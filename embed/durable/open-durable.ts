@@ -39,6 +39,7 @@ export interface DurableOptions extends EnginePlace, LocalPorts {
 
 /** What an adapter gives its application, besides the model and the tools. */
 export interface DurableRun {
+  /** The id of the session, as it was given. */
   readonly session: string;
   /** The calls of this session that wait for a person. */
   readonly waiting: () => Promise<readonly Question[]>;

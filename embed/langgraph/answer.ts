@@ -45,6 +45,7 @@ const usageOf = ({ input_tokens, output_tokens }: NonNullable<GraphAnswer['usage
 /** A recorded answer: an object that the state of a graph takes for a message of the model. */
 export interface AnswerMessage extends GraphAnswer {
   readonly type: 'ai';
+  /** The calls of the answer, in order; empty when it made none. */
   readonly tool_calls: readonly (GraphCall & { readonly type: 'tool_call' })[];
 }
 

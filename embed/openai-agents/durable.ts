@@ -19,9 +19,14 @@ export interface DurableAgentOptions<Model extends AgentsModel, Tool extends Age
 
 /** What the agent takes in place of its own. */
 export interface DurableAgent<Model extends AgentsModel, Tool extends AgentsTool> extends DurableRun {
+  /** The model, whose answers come from the record; a turn that is not on record is asked of the model that was given. */
   readonly model: Model;
   /** Gives the same model for every name, for `new Runner({ modelProvider })`. */
-  readonly modelProvider: { readonly getModel: (name?: string) => Model };
+  readonly modelProvider: {
+    /** Returns the model. The name is not read. */
+    readonly getModel: (name?: string) => Model;
+  };
+  /** The function tools, in the order given; their functions run as calls of the session. */
   readonly tools: Tool[];
 }
 

@@ -30,7 +30,9 @@ export interface WireAttempt {
 
 /** An attempt that is over, without the key: what a cassette holds of it. */
 export interface WireExchange extends Pick<WireAttempt, 'api' | 'target' | 'status' | 'lost'> {
+  /** The headers of the response, each value without the key; null when no response came. */
   readonly headers: Pick<Headers, 'get'> | null;
+  /** The body of the request as text, without the key. */
   readonly body: string;
   /** Null when a key came in pieces. */
   readonly response: Buffer | null;

@@ -13,6 +13,7 @@ import { type Compiler, type SchemaFault, type Validator, newCompiler } from './
  * when too many others wait, so that it was not made.
  */
 export interface ThreadAnswer {
+  /** The fault that the schema finds in the value, null when it finds none, or why there is no verdict. */
   readonly found: SchemaFault | null | 'uncompiled' | 'late' | 'crowded';
   /** How long the check ran, in milliseconds. */
   readonly ms: number;
