@@ -119,7 +119,13 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
   return { pending: () => pending };
 }
 
-const UNAVAILABLE: ReadonlySet<string> = new Set(['closing', 'internal', 'storage_failed', 'storage_unknown', 'queue_full']);
+const UNAVAILABLE: ReadonlySet<string> = new Set([
+  'closing',
+  'internal',
+  'storage_failed',
+  'storage_unknown',
+  'queue_full',
+]);
 
 /** The event of an act, given the state of the session; null when the act needs a run and there is none. */
 function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | null, nowMs: number): Ingress | null {
