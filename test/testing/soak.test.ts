@@ -11,7 +11,13 @@ interface Soak {
 const soaks = JSON.parse(await readFile(at('tools/soak.json'), 'utf8')) as Readonly<Record<string, Soak>>;
 
 /** Files that scale their rounds through a helper. */
-const THROUGH_HELPERS = ['test/simulation/seeds-1.test.ts', 'test/simulation/seeds-2.test.ts'];
+const THROUGH_HELPERS = [
+  'test/embed/durable/ai-sdk-contract.test.ts',
+  'test/embed/durable/langgraph-contract.test.ts',
+  'test/embed/durable/openai-agents-contract.test.ts',
+  'test/simulation/seeds-1.test.ts',
+  'test/simulation/seeds-2.test.ts',
+];
 
 test('the table of soaks names every test file that scales its rounds, once', async () => {
   const names = (await readdir(at('test'), { recursive: true })).filter((name) => name.endsWith('.test.ts'));
