@@ -60,8 +60,8 @@ class Scripted extends BaseChatModel {
     const turn = messages.filter((message) => message.getType() === 'ai').length;
     world.push(`turn ${turn + 1}`);
     const { content, tool_calls } = ANSWERS[turn] ?? { content: 'More.', tool_calls: [] };
-    const message = new AIMessage({ id: `answer_${turn}`, content, tool_calls });
-    message.usage_metadata = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const usage_metadata = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const message = Object.assign(new AIMessage({ id: `answer_${turn}`, content, tool_calls }), { usage_metadata });
     return Promise.resolve({ generations: [{ message, text: '' }] });
   }
 }

@@ -73,6 +73,8 @@ export class LeaseWaiters {
       return Promise.resolve(left(reject('queue_full', '', message)));
     }
     const { clock, emptyGrant } = this.#options;
+    // Closed between the end of its search and now.
+    if (this.#isClosed) return Promise.resolve(right(emptyGrant()));
     return new Promise((resolve) => {
       const done = (grant: LeaseGrant): void => {
         this.#waiters.delete(waiter);
