@@ -26,6 +26,7 @@ import {
   samplePackage,
   session,
 } from '../../support/journal/samples.ts';
+import { removeUnusedTables } from '../../support/journal/many-tables.ts';
 import { inTemporaryDirectory, temporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { roundsOf } from '../../support/random.ts';
 
@@ -47,6 +48,7 @@ async function writeJournal(directory: string): Promise<void> {
     }
     await journal.close();
   }
+  await removeUnusedTables(directory);
 }
 
 interface StoredFile {

@@ -57,7 +57,7 @@ export async function writeManyTables(directory: string, random: Random): Promis
 }
 
 /** A merge that was cut short when its store was closed may leave part of a table, which no manifest names. */
-async function removeUnusedTables(directory: string): Promise<void> {
+export async function removeUnusedTables(directory: string): Promise<void> {
   const live = new Set((await liveTables(directory)).map(({ name }) => name));
   for (const { name } of await storedFiles(directory, /\.ldb$/)) if (!live.has(name)) await rm(join(directory, name));
 }
