@@ -85,7 +85,7 @@ export interface EndOfRun {
   readonly message: string | null;
 }
 
-/** A call has no result to return: it failed, was denied or cancelled, or nobody knows what it did. */
+/** A call has no result to return: it failed, was denied, was cancelled, or has an unknown outcome. */
 export class CallNotSucceeded extends Error {
   override readonly name = 'CallNotSucceeded';
   /** The id that the model gave the call. */

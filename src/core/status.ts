@@ -37,8 +37,8 @@ export const requiredActions = (state: SessionState): readonly RequiredAction[] 
   state.active_tool_batch === null ? [] : effects(state).filter(isRequiredAction);
 
 /**
- * Names a question: its session, batch, call, tool and arguments. Ids of calls are chosen by a model's server and come again,
- * so whoever answers what was shown earlier, or elsewhere, gives this digest with the answer.
+ * Names a question: its session, batch, call, tool and arguments. A model's server chooses the ids of calls and may use one
+ * again, so an answer to a question that was shown earlier, or elsewhere, names it by this digest.
  */
 export const questionDigest = ({ session_id, effect_id, tool_id, arguments_digest }: RequiredAction): Digest =>
   digestJson({ session_id, effect_id, tool_id, arguments_digest });

@@ -147,7 +147,7 @@ function itemEntries(item: string, work: ServerWork): readonly Entry[] {
   return waits ? [] : [{ kind: 'item', value }];
 }
 
-/** An item without a type is a message, to the API, and one without a role is nobody's. */
+/** Whether the model's server may say this item. The API reads an item without a type as a message; a message needs a role. */
 function isOfModel(fields: ExactObject): boolean {
   const { type, role } = fields;
   if (misspells(fields, ['type', 'role'])) return false;

@@ -1,5 +1,5 @@
-// Requests that end work. They overtake those before them in a session that wait for a check on another thread: whoever
-// slows the check of a call must not be able to delay its end.
+// Requests that end work. In their session they overtake requests that wait for a check on another thread: a slow
+// check of a call must not delay its end.
 import type { IngressKind } from '../../../schemas/event.ts';
 import type { Submit } from '../../../schemas/wire.ts';
 

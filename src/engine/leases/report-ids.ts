@@ -1,6 +1,6 @@
 // Event ids that are reserved: one that begins like an effect belongs to the reports on that effect. Bridges derive the ids of
-// their reports from effects, so that a report that is sent again is known. Whoever could take such an id for another event
-// would have the true report refused.
+// their reports from effects, so that a repeated report is known. If another event took such an id, the true report would be
+// refused.
 import { digestText } from '../../../schemas/canonical.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import type { EffectId } from '../../../schemas/ids.ts';
