@@ -8,7 +8,7 @@ import {
   freshDirectory,
   jsonLines,
   refold,
-  refoldProcess,
+  refoldBuilt,
   start,
   writeRecording,
 } from '../support/e2e/refold.ts';
@@ -24,7 +24,7 @@ let session: string;
 let engine: Started | undefined;
 
 const undo = (call: string, ...more: readonly string[]): Promise<Finished> =>
-  refoldProcess(['undo', session, '--call', call, '--data-dir', data, ...more]);
+  refoldBuilt(['undo', session, '--call', call, '--data-dir', data, ...more]);
 
 beforeAll(async () => {
   const home = await freshDirectory();
@@ -46,7 +46,7 @@ beforeAll(async () => {
     { content: 'Done.' },
   ]);
   const run = ['run', 'change things', '--workspace', workspace, '--recording', recording, '--sandbox', 'none'];
-  const ran = await refoldProcess([...run, '--data-dir', data, '--json']);
+  const ran = await refoldBuilt([...run, '--data-dir', data, '--json']);
   if (ran.code !== 0) throw new Error(`refold run failed: ${ran.stdout}${ran.stderr}`);
   session = String(jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout)[0]?.['session_id']);
 });
