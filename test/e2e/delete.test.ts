@@ -1,4 +1,4 @@
-// `refold delete` as a process, beside an engine process that goes on.
+// `refold delete` beside an engine process that goes on.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';

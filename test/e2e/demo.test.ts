@@ -7,7 +7,15 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
 import type { StreamEvent } from '../../schemas/record.ts';
-import { CLI, type Finished, ROOT, freshDirectory, jsonLines, refoldBuilt } from '../support/e2e/refold.ts';
+import {
+  CLI,
+  type Finished,
+  ROOT,
+  freshDirectory,
+  jsonLines,
+  refoldBuilt,
+  refoldProcess,
+} from '../support/e2e/refold.ts';
 
 const SHIPPED = join(ROOT, 'replay-fixtures/demo/workspace');
 
@@ -35,7 +43,7 @@ describe('refold demo', () => {
 
   beforeAll(async () => {
     before = await digestOfTree(SHIPPED);
-    finished = await refoldBuilt(['demo', '--json']);
+    finished = await refoldProcess(['demo', '--json']);
     const lines = jsonLines(finished.stdout);
     events = lines
       .filter((line) => line['event'] === 'folded')

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freshDirectory, refold, refoldBuilt } from '../support/e2e/refold.ts';
+import { freshDirectory, refold, refoldBuilt, refoldProcess } from '../support/e2e/refold.ts';
 
 interface Asked {
   readonly authorization: string | undefined;
@@ -80,7 +80,7 @@ test('a live model works in a workspace until the run ends, and receives every r
     '--model',
     'played',
   ];
-  const { code, stdout, stderr } = await refoldBuilt(args, { OPENAI_API_KEY: 'sk-canary-31415926535' });
+  const { code, stdout, stderr } = await refoldProcess(args, { OPENAI_API_KEY: 'sk-canary-31415926535' });
   expect(stderr).toBe('');
   expect(stdout).toContain('run-1 completed');
   expect(code).toBe(0);

@@ -9,6 +9,7 @@ import {
   jsonLines,
   refold,
   refoldBuilt,
+  refoldProcess,
   start,
   writeRecording,
 } from '../support/e2e/refold.ts';
@@ -23,8 +24,8 @@ let workspace: string;
 let session: string;
 let engine: Started | undefined;
 
-const undo = (call: string, ...more: readonly string[]): Promise<Finished> =>
-  refoldBuilt(['undo', session, '--call', call, '--data-dir', data, ...more]);
+const undoing = (call: string): readonly string[] => ['undo', session, '--call', call, '--data-dir', data];
+const undo = (call: string, ...more: readonly string[]): Promise<Finished> => refoldBuilt([...undoing(call), ...more]);
 
 beforeAll(async () => {
   const home = await freshDirectory();
@@ -55,7 +56,7 @@ afterAll(() => engine?.kill());
 
 describe('refold undo', () => {
   test('restores deleted files with their mode, and removes added files with their directories', async () => {
-    const { code, stdout, stderr } = await undo('patch');
+    const { code, stdout, stderr } = await refoldProcess(undoing('patch'));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe('put back  gone.sh\nremoved   new/deep/added.txt\n');
     expect((await readdir(workspace)).sort()).toEqual(['a.txt', 'gone.sh']);

@@ -149,7 +149,7 @@ describe('the collection of blobs', () => {
         await world.restart();
         for (const id of runs.keys()) expect(await missingOf(world, id)).toEqual([]);
       }),
-      { numRuns: roundsOf(12) },
+      { numRuns: roundsOf(6, 120) },
     );
   });
 });

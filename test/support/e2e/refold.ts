@@ -35,7 +35,10 @@ export function refold(args: readonly string[]): Promise<Finished> {
 export async function refoldBuilt(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
   const { runCommandLine: built } = (await import(PROGRAM)) as { readonly runCommandLine: typeof runCommandLine };
   const before = { ...process.env };
-  Object.assign(process.env, env);
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
   try {
     return await finished(built, args);
   } finally {

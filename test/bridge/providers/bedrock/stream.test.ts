@@ -68,7 +68,7 @@ describe('an answer in pieces reads as the whole one', () => {
           expect(canonical(streamed(events, size))).toEqual(canonical(plain));
         },
       ),
-      { numRuns: roundsOf(300) },
+      { numRuns: roundsOf(150, 3_000) },
     );
   });
 
@@ -80,7 +80,7 @@ describe('an answer in pieces reads as the whole one', () => {
           expect(streamed(events.slice(0, count), 4_096)).toBeNull();
         }
       }),
-      { numRuns: roundsOf(50) },
+      { numRuns: roundsOf(25, 500) },
     );
   });
 });
