@@ -22,9 +22,9 @@ const builtModules: Plugin = {
 };
 const isBuilt = process.env['REFOLD_TEST_BUILT'] === '1';
 
-// Tests that replace modules or simulate whole worlds get a module graph each.
+// Tests that replace modules get a module graph each.
 const ISOLATED = [
-  'test/simulation/**/*.test.ts',
+  'test/simulation/zoo.test.ts',
   'test/blobs/power-cut.test.ts',
   'test/core/upcast.test.ts',
   'test/cli/verify-laws.test.ts',
@@ -37,6 +37,7 @@ export default defineConfig({
   test: {
     // Commands that run in the process of a test print without colours, as a command whose output is a pipe does.
     env: { NO_COLOR: '1' },
+    setupFiles: [at('./test/support/byte-equality.ts')],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default'],
