@@ -38,6 +38,7 @@ export async function renderTranscript(
   }
   pages.push(messagePageOf(await renderEntries(transcript.open, blobs.read)));
   const messages = pairPages(pages);
+  if (!pages.some((page) => page.hasFiles)) return E.right(messages);
   return E.right(blobs.files === 'named' ? await withFileNames(messages) : await withFiles(messages, blobs));
 }
 
