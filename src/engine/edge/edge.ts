@@ -151,7 +151,8 @@ async function prepareCall(
   call: ToolCallObserved,
 ): Answer<ToolCallObserved> {
   const { call_id, tool_name, provider_call_id } = call;
-  const name = { call_id, tool_name, ...(provider_call_id === undefined ? {} : { provider_call_id }) };
+  // A call is written in canonical order, so that it need not be written again.
+  const name = { call_id, ...(provider_call_id === undefined ? {} : { provider_call_id }), tool_name };
   const given = await givenText(ports, call);
   if (isLeft(given)) return given;
   const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
@@ -169,13 +170,13 @@ async function keepArguments(
   const text = canonicalText(args);
   const verdict = tool === undefined ? undefined : await ports.checkSchema(tool, args, ports.budget);
   const judged = {
-    ...name,
     arguments_digest: digestText(text),
     ...(verdict === undefined ? {} : { arguments_verdict: verdict }),
+    ...name,
   };
   if (text.length <= INLINE_CHARS_MAX) {
     if (tool !== undefined && text.length > CLAIMS_AHEAD_CHARS_MIN) computeClaimsAhead(tool.parallelism_hint, args);
-    return right({ ...judged, arguments: args });
+    return right({ arguments: args, ...judged });
   }
   const stored = await storeText(ports.blobs, text);
   if (isLeft(stored)) return stored;
