@@ -15,6 +15,7 @@ import { LARGEST_BYTES, largeAnswer, readAsBridge } from '../large-answers.ts';
 import { type Turn, turnEvents } from '../model-traffic.ts';
 import { ANSWER_PROCESS, type MemoryTaken, runToEnd } from '../processes.ts';
 import { type Row, atMost, ratioAtMost, rowOf } from '../row.ts';
+import { runSteps } from '../../src/core/steps.ts';
 
 const REACH_RATIO = 3;
 const REACH_LARGE_S = 1.5;
@@ -134,7 +135,7 @@ function largeRows(bench: Bench, dialects: readonly Dialect[]): readonly Row[] {
 function observeSeconds(dialect: Dialect, events: readonly StreamEvent[]): number {
   const started = timesMs();
   try {
-    toObservedCalls(1, readStream(dialect, events).calls);
+    runSteps(toObservedCalls(1, readStream(dialect, events).calls));
   } catch (error) {
     // More calls than a batch may have.
     if (!(error instanceof ProviderError)) throw error;
