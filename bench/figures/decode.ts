@@ -62,7 +62,7 @@ async function ratioRows(bench: Bench, dialect: Dialect): Promise<readonly Row[]
   const contest = {
     stream: () => cpuMs(rounds, () => readStream(dialect, events)),
     streamParse: () => cpuMs(rounds, () => lines.forEach((line) => JSON.parse(line))),
-    body: () => cpuMs(30 * rounds, () => dialect.read(parseExact(body))),
+    body: () => cpuMs(30 * rounds, () => runSteps(dialect.read(parseExact(body)))),
     bodyParse: () => cpuMs(30 * rounds, () => JSON.parse(body)),
   };
   for (const warmUp of Object.values(contest)) warmUp();
@@ -87,13 +87,13 @@ function cpuMs(rounds: number, work: () => unknown): number {
 function folded(dialect: Dialect, events: readonly StreamEvent[]): NonNullable<ReturnType<typeof parseExact>> {
   const fold = dialect.newFold();
   for (const event of events) fold.add(event);
-  const final = fold.final();
+  const final = runSteps(fold.final());
   if (final === null) throw new Error(`the stream of ${dialect.api} does not end`);
   return final;
 }
 
 const readStream = (dialect: Dialect, events: readonly StreamEvent[]): GenerateReply =>
-  dialect.read(folded(dialect, events));
+  runSteps(dialect.read(folded(dialect, events)));
 
 /** The turns that are as large as an answer may be, and one with more calls than a batch may have. */
 const LARGE: Readonly<Record<string, (scale: number) => Turn>> = {
@@ -155,7 +155,7 @@ async function holdRow(bench: Bench, dialects: readonly Dialect[]): Promise<Row>
     for (const dialect of dialects.filter(({ framing }) => framing === 'sse')) {
       bench.progress(`decode, event loop, ${dialect.api}: run ${run}`);
       const bytes = new TextEncoder().encode(sseText(turnEvents(dialect.api, turn)));
-      holds.push(await longestHoldMs(async () => void dialect.read(await readAll(dialect, bytes))));
+      holds.push(await longestHoldMs(async () => void runSteps(dialect.read(await readAll(dialect, bytes)))));
     }
     values.push(Math.max(...holds));
   }

@@ -103,7 +103,7 @@ function* fit(given: readonly ToolCallObserved[]): Steps<readonly ToolCallObserv
   if (jsonSizeAtMost(observed, OBSERVED_BYTES_MAX) <= OBSERVED_BYTES_MAX) return observed;
   const sizes: number[] = [];
   const written = { chars: 0 };
-  for (const call of observed) sizes.push(Buffer.byteLength(yield* textSteps(call as unknown as Json, written)));
+  for (const call of observed) sizes.push(Buffer.byteLength(yield* textSteps(call, written)));
   let total = sizes.reduce((sum, size) => sum + size, 0);
   if (total <= OBSERVED_BYTES_MAX) return observed;
   const fitted = [...observed];

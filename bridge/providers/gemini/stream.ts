@@ -9,6 +9,7 @@ import {
   setFields,
   textIn,
 } from '../api/exact-json.ts';
+import type { Steps } from '../../../src/core/steps.ts';
 import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { errorOf } from './failure.ts';
@@ -35,11 +36,16 @@ export function newGeminiFold(): StreamFold {
 }
 
 /** A stream that a server answered in one piece, as a list of its events; null when it has no end marker. */
-export function foldList(chunks: readonly ExactJson[]): ExactJson | null {
+export function* foldList(chunks: readonly ExactJson[]): Steps<ExactJson | null> {
   const response = newResponseFold();
-  for (const chunk of chunks) response.add(chunk);
-  return response.final();
+  for (const [index, chunk] of chunks.entries()) {
+    response.add(chunk);
+    if (index % CHUNKS_A_STEP === CHUNKS_A_STEP - 1) yield;
+  }
+  return yield* response.final();
 }
+
+const CHUNKS_A_STEP = 512;
 
 function parseChunk(event: StreamEvent): ExactJson {
   try {
@@ -119,11 +125,13 @@ function newResponseFold() {
     }
   }
 
-  function final(): ExactJson | null {
+  function* final(): Steps<ExactJson | null> {
     if (wordOf(candidate['finishReason']) === '' && blockReasonOf(whole) === '') return null;
     if (hasUsage) whole['usageMetadata'] = usage;
     if (hasCandidate) {
       candidate['content'] = { role: 'model', parts: folded.map(partOf) };
+      // The texts that were joined may have megabytes.
+      yield;
       whole['candidates'] = [candidate];
     }
     return whole;

@@ -64,13 +64,15 @@ export function newChatFold(): StreamFold {
       return values.flatMap((value) => (isExactObject(value) ? addChoice(value) : []));
     },
     isClosed: () => closed,
-    final() {
+    *final() {
       if (!closed && !finished) return null;
       const list = [...choices].map(([index, choice]) => ({
         index,
         message: messageOf(choice),
         finish_reason: choice.finish === '' ? null : choice.finish,
       }));
+      // The texts that were joined may have megabytes.
+      yield;
       return { object: 'chat.completion', ...head, choices: list };
     },
   };

@@ -8,6 +8,7 @@ import { readAnswer } from '../../../../bridge/providers/api/read-body.ts';
 import type { GenerateReply, ReplyDelta } from '../../../../bridge/providers/provider.ts';
 import { STREAM_SLICE_BYTES } from '../../../../schemas/limits.ts';
 import type { ModelServerName } from '../../../../src/files/model-servers.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 const SILENCE = {
   signal: new AbortController().signal,
@@ -78,7 +79,7 @@ async function read(api: ModelServerName, answer: string, bytesOfPart = Infinity
   const onDelta = (delta: ReplyDelta): void => void deltas.push(delta);
   const final = await readAnswer(new Response(body), SILENCE, dialect, { onDelta, received: newCollectedBytes() });
   running = false;
-  return { reply: dialect.read(final), deltas, turns };
+  return { reply: runSteps(dialect.read(final)), deltas, turns };
 }
 
 test.each(ANSWERS)('%s with a long text is read in many turns of the event loop', async (_what, api, answerOf) => {
