@@ -13,6 +13,7 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
 import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
@@ -44,6 +45,7 @@ function* readBlocks(content: readonly ExactJson[], cut: boolean): Steps<Turn> {
   const turn: Turn = { texts: [], calls: [], parts: [] };
   const written = { chars: 0 };
   for (const [index, block] of content.entries()) {
+    if (endsStep(index)) yield;
     const path = `/content/${index}`;
     if (!isExactObject(block)) throw unreadable(path, 'must be an object');
     const type = block['type'];

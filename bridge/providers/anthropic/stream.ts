@@ -10,7 +10,7 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import type { Steps } from '../../../src/core/steps.ts';
-import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
+import { type StreamEvent, type StreamFold, endsStep, parseEvent } from '../api/dialect.ts';
 import { parseSteps } from '../api/long-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { messagesError } from './failure.ts';
@@ -183,7 +183,10 @@ function addMessageDelta(message: Message, event: ExactObject): void {
 
 function* finalOf({ usage, blocks }: Message, fields: ExactObject): Steps<ExactObject> {
   const content: ExactJson[] = [];
-  for (const [, block] of [...blocks].sort(([a], [b]) => a - b)) content.push(yield* finalBlock(block));
+  for (const [, block] of [...blocks].sort(([a], [b]) => a - b)) {
+    content.push(yield* finalBlock(block));
+    if (endsStep(content.length)) yield;
+  }
   return { ...fields, content, ...(usage === null ? {} : { usage }) };
 }
 

@@ -24,6 +24,12 @@ export interface Dialect {
   errorOf(body: ExactJson, status: number | null): ProviderError;
 }
 
+/** Most blocks, calls or events of an answer that are put together or read in one step. */
+const ITEMS_A_STEP = 1_024;
+
+/** True when a step ends after the item with this index. */
+export const endsStep = (index: number): boolean => index % ITEMS_A_STEP === ITEMS_A_STEP - 1;
+
 export interface RequestTarget {
   /** The model to name: the options' own, or the run's. */
   readonly model: string;

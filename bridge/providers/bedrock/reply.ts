@@ -14,6 +14,7 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
 import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import type { GenerateReply, ReplyCall, ReplyLayout } from '../provider.ts';
@@ -53,6 +54,7 @@ function* turnOf(blocks: readonly ExactJson[], cut: boolean): Steps<Turn> {
   const calls: ReplyCall[] = [];
   const parts: LayoutPart[] = [];
   for (const [index, block] of blocks.entries()) {
+    if (endsStep(index)) yield;
     if (!isExactObject(block)) throw oddAnswer(`output.message.content[${index}]`, 'an object');
     const visible = visibleText(block);
     const use = block['toolUse'];

@@ -4,7 +4,7 @@
 // follows matters. A stream that ends after `messageStop` alone is a turn without usage; an exception before both are there
 // fails the attempt.
 import type { Steps } from '../../../src/core/steps.ts';
-import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
+import { type StreamEvent, type StreamFold, endsStep, parseEvent } from '../api/dialect.ts';
 import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn } from '../api/exact-json.ts';
 import { parseSteps } from '../api/long-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
@@ -77,12 +77,20 @@ export function newConverseFold(): StreamFold {
     isClosed: () => stop !== null && metadata !== null,
     *final() {
       if (stop === null) return null;
-      // Stable: blocks with the same index stay in the order in which they began.
-      const content: ExactJson[] = [];
-      for (const block of blocks.toSorted((a, b) => a.index - b.index)) content.push(yield* blockOf(block));
+      const content = yield* blocksOf(blocks);
       return { ...withoutPadding(metadata), output: { message: { role, content } }, ...withoutPadding(stop) };
     },
   };
+}
+
+function* blocksOf(blocks: readonly Block[]): Steps<readonly ExactJson[]> {
+  const content: ExactJson[] = [];
+  // Stable: blocks with the same index stay in the order in which they began.
+  for (const block of blocks.toSorted((a, b) => a.index - b.index)) {
+    content.push(yield* blockOf(block));
+    if (endsStep(content.length)) yield;
+  }
+  return content;
 }
 
 type Handler = (data: ExactObject) => readonly ReplyDelta[];

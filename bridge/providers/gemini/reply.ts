@@ -18,6 +18,7 @@ import {
   setField,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
 import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
@@ -89,7 +90,8 @@ function* readParts(list: readonly ExactObject[]): Steps<Turn> {
   const texts: string[] = [];
   const calls: ReplyCall[] = [];
   const parts: LayoutPart[] = [];
-  for (const part of list) {
+  for (const [index, part] of list.entries()) {
+    if (endsStep(index)) yield;
     if (isExactObject(part['functionCall'])) {
       const { call, rest } = callOf(part, part['functionCall']);
       parts.push(

@@ -10,7 +10,7 @@ import {
   textIn,
 } from '../api/exact-json.ts';
 import type { Steps } from '../../../src/core/steps.ts';
-import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
+import { type StreamEvent, type StreamFold, endsStep, parseEvent } from '../api/dialect.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { errorOf } from './failure.ts';
 import { type OpenCall, openCall } from './partial-args.ts';
@@ -40,12 +40,10 @@ export function* foldList(chunks: readonly ExactJson[]): Steps<ExactJson | null>
   const response = newResponseFold();
   for (const [index, chunk] of chunks.entries()) {
     response.add(chunk);
-    if (index % CHUNKS_A_STEP === CHUNKS_A_STEP - 1) yield;
+    if (endsStep(index)) yield;
   }
   return yield* response.final();
 }
-
-const CHUNKS_A_STEP = 512;
 
 function parseChunk(event: StreamEvent): ExactJson {
   try {

@@ -15,6 +15,7 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
 import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
@@ -78,7 +79,7 @@ function* readMessage(message: ExactObject, word: string): Steps<Turn> {
   const content = refuses ? refusal : written;
   if (refuses) parts.push({ text: refusal.length, with: REFUSAL });
   const item = yield* messageItem(message, refuses);
-  const calls = readCalls(message, LENGTH.has(word));
+  const calls = yield* readCalls(message, LENGTH.has(word));
   return {
     content,
     calls: calls.map(({ call }) => call),
@@ -124,12 +125,17 @@ interface ReadCall {
   readonly extra: string | null;
 }
 
-function readCalls(message: ExactObject, cut: boolean): readonly ReadCall[] {
+function* readCalls(message: ExactObject, cut: boolean): Steps<readonly ReadCall[]> {
   const listed = listIn(message['tool_calls']).filter(isExactObject);
   // The predecessor of `tool_calls`: one call, without an id. Some servers add an empty one to every message.
   const single = message['function_call'];
   const all = isBlank(single) || !isExactObject(single) ? listed : [...listed, { function: single }];
-  return all.map((call, at) => readCall(call, cut && at === all.length - 1));
+  const read: ReadCall[] = [];
+  for (const [at, call] of all.entries()) {
+    if (endsStep(at)) yield;
+    read.push(readCall(call, cut && at === all.length - 1));
+  }
+  return read;
 }
 
 function readCall(call: ExactObject, cut: boolean): ReadCall {

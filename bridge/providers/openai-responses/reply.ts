@@ -20,6 +20,7 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
 import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
@@ -32,6 +33,7 @@ export function* readResponse(final: ExactJson): Steps<GenerateReply> {
   const output = listIn(response['output']);
   const written = { chars: 0 };
   for (const [index, item] of output.entries()) {
+    if (endsStep(index)) yield;
     if (!isExactObject(item)) throw malformed(`$.output[${index}]`, 'is not an object');
     if (isWhole(item)) turn.parts.push({ item: yield* textSteps(item, written) });
     else addItem(turn, item, status === 'incomplete' && index === output.length - 1);

@@ -36,7 +36,7 @@ export function newResponseFold(): StreamFold {
     *final() {
       if (ended === null) return null;
       if (listIn(ended['output']).length > 0) return ended;
-      const output = items.all();
+      const output = yield* items.all();
       // The texts that were joined may have megabytes.
       yield;
       return { ...ended, output };

@@ -168,6 +168,27 @@ test.each(CALLS)('%s: the joined arguments of a call are parsed in steps', async
   expect(countSteps(toObservedCalls(1, [...calls, ...calls])).count).toBeGreaterThan(SLICES);
 });
 
+const MANY = Array.from({ length: 10_000 }, (_, index) => index);
+const args = (text: string): object => ({ name: 'x', arguments: text });
+
+/** Bodies with very many small calls. */
+const CROWDS: readonly (readonly [ModelServerName, object])[] = [
+  ['openai-chat', { choices: [{ message: { tool_calls: MANY.map(() => ({ function: args('{}') })) } }] }],
+  ['openai-responses', { status: 'completed', output: MANY.map(() => ({ type: 'function_call', ...args('{}') })) }],
+  ['anthropic', { type: 'message', content: MANY.map(() => ({ type: 'tool_use', name: 'x', input: {} })) }],
+  [
+    'gemini',
+    { candidates: [{ content: { parts: MANY.map(() => ({ functionCall: { name: 'x' } })) }, finishReason: 'STOP' }] },
+  ],
+  ['bedrock', { output: { message: { content: MANY.map(() => ({ toolUse: { name: 'x', input: {} } })) } } }],
+];
+
+test.each(CROWDS)('%s: very many calls are read in steps', async (api, body) => {
+  const { count, result } = countSteps((await loadDialect(api)).read(parseExact(JSON.stringify(body))));
+  expect(result.calls).toHaveLength(MANY.length);
+  expect(count).toBeGreaterThanOrEqual(8);
+});
+
 test('a long event that is no JSON is refused as a short one is', async () => {
   const broken = (text: string): string => `data: {"choices":[{"delta":{"content":"${text}}]}\n\n`;
   const refused = (text: string): Promise<unknown> =>
