@@ -7,7 +7,8 @@ export function installPackages() {
   if (isFound('ai') && isFound('refold/ai-sdk')) return;
   const cwd = fileURLToPath(new URL('.', import.meta.url));
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd, stdio: 'inherit' });
-  if (status !== 0) throw new Error('npm could not install the AI SDK: the first start of this example needs a network');
+  if (status !== 0)
+    throw new Error('npm could not install the AI SDK: the first start of this example needs a network');
   const link = fileURLToPath(new URL('node_modules/refold', import.meta.url));
   if (!existsSync(link)) symlinkSync('../../..', link);
 }

@@ -10,7 +10,11 @@ const shop = openShop(directory);
 const inputSchema = z.object({ order: z.string() });
 const tools = {
   find_order: tool({ description: 'Find an order.', inputSchema, execute: ({ order }) => shop.find(order) }),
-  refund_order: tool({ description: 'Refund an order in full.', inputSchema, execute: ({ order }) => shop.refund(order) }),
+  refund_order: tool({
+    description: 'Refund an order in full.',
+    inputSchema,
+    execute: ({ order }) => shop.refund(order),
+  }),
 };
 
 const agent = await durable({
