@@ -135,6 +135,18 @@ export async function answerAction(client: EngineClient, action: RequiredAction,
   await must(client.submit(action.session_id, { events: [event] }));
 }
 
+/** Answers a question unless it waits no more. Resolves with whether it was answered. */
+export async function answerIfWaiting(client: EngineClient, action: RequiredAction, answer: Answer): Promise<boolean> {
+  try {
+    await answerAction(client, action, answer);
+    return true;
+  } catch (error) {
+    const { state } = await must(client.session(action.session_id));
+    if (requiredActions(state).some(({ call_id }) => call_id === action.call_id)) throw error;
+    return false;
+  }
+}
+
 async function answerEvent(client: EngineClient, action: RequiredAction, answer: Answer): Promise<Ingress> {
   const { batch_id, call_id, arguments_digest } = action;
   const said = typeof answer === 'boolean' ? spelledOut(answer) : answer;

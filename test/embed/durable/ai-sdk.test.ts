@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createAgent, tool } from '../../../embed/agent/index.ts';
 import {
   type AiSdkTool,
@@ -215,6 +215,22 @@ describe('a loop', () => {
     await question?.answer(true);
     expect((await running).text).toBe('Paid.');
     expect(paid).toEqual(['1', '100']);
+  });
+
+  test('goes on when a person answers at the moment at which the function of the tool says that it need not', async () => {
+    const script: Script = (turn) =>
+      turn === 1 ? { calls: [{ id: 'c1', name: 'pay', input: { order: '1' } }] } : { text: 'Paid.' };
+    const pay = { description: 'Pay.', inputSchema: order, needsApproval: () => false, execute: () => 'paid' };
+    const { agent } = await open({ script, more: { pay } });
+    const submit = agent.client.submit.bind(agent.client);
+    vi.spyOn(agent.client, 'submit').mockImplementation((session, batch) => async () => {
+      const [event] = batch.events;
+      if (event?.kind === 'user.tool_confirmation' && event.by === 'needsApproval') {
+        await must(submit(session, { events: [{ ...event, by: 'a person' }] }));
+      }
+      return await submit(session, batch)();
+    });
+    expect((await generate({ ...agent, prompt: 'Pay' })).text).toBe('Paid.');
   });
 });
 
