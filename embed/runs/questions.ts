@@ -130,7 +130,7 @@ export async function answerQuestion(client: EngineClient, address: QuestionAddr
 }
 
 /** Answers a question as the state holds it. */
-export async function answerAction(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
+async function answerAction(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
   const event = await answerEvent(client, action, answer);
   await must(client.submit(action.session_id, { events: [event] }));
 }
