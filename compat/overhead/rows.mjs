@@ -100,7 +100,7 @@ export const ROWS = {
   'AI SDK': { open: bare },
   'refold, calls that read': { over: 'AI SDK', open: (world) => refold(world, 'read') },
   'refold, calls that write': { over: 'AI SDK', open: (world) => refold(world, 'safe_write') },
-  'DBOS': { over: 'AI SDK', needs: 'REFOLD_POSTGRES', open: dbos },
-  'LangGraph': { open: (world) => langgraph(world, false) },
+  DBOS: { over: 'AI SDK', needs: 'REFOLD_POSTGRES', open: dbos },
+  LangGraph: { open: (world) => langgraph(world, false) },
   'LangGraph, SqliteSaver': { over: 'LangGraph', open: (world) => langgraph(world, true) },
 };
