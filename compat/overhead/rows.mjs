@@ -40,8 +40,9 @@ async function refold({ folder, asked }, mode) {
 /** The loop is a workflow; every answer of the model and every call is a step of it. */
 async function dbos({ asked }) {
   const { DBOS } = await import('@dbos-inc/dbos-sdk');
-  const { doGenerate, ...rest } = scriptedModel(asked);
-  const model = { ...rest, doGenerate: (options) => DBOS.runStep(() => doGenerate(options), { name: 'model' }) };
+  const plain = scriptedModel(asked);
+  const doGenerate = (options) => DBOS.runStep(() => plain.doGenerate(options), { name: 'model' });
+  const model = { ...plain, doGenerate };
   const tools = toolsThat((input) => DBOS.runStep(() => Promise.resolve(result(input)), { name: 'tool' }));
   const workflow = DBOS.registerWorkflow(
     async () => (await generateText({ model, tools, prompt: PROMPT, stopWhen })).text,

@@ -108,7 +108,7 @@ async function race(places: readonly [object, object]): Promise<void> {
   const winner = both[said.indexOf('asked')] as Started;
   winner.goOn();
   expect(await winner.next()).toBe('Done.');
-  await Promise.all(running.map((child) => child.exitCode ?? once(child, 'exit')));
+  await Promise.all(running.map(async (child) => child.exitCode ?? (await once(child, 'exit'))));
   expect(await readFile(join(directory, 'world'), 'utf8')).toBe('turn 1\nrefund\nturn 2\n');
 }
 

@@ -249,12 +249,13 @@ export function describeLoop(driver: LoopDriver): void {
     });
 
     test('on the engine of another process, through a network that delivers twice, has each effect once', async () => {
-      const { client, close } = await must(openEngine({ dataDir: await newDirectory() }));
+      const inProcess = await must(openEngine({ dataDir: await newDirectory() }));
+      const { client } = inProcess;
       const served = await newDirectory();
       const engine = await serveDataDir(client, { dataDir: served, port: 0 });
       const network = await deliverTwice(engine.url);
       ended.push(
-        close,
+        () => inProcess.close(),
         () => engine.close(),
         () => network.close(),
       );
