@@ -3,11 +3,11 @@ import type { GrantScope } from '../../../schemas/consent.ts';
 import type { RequiredAction } from '../../core/status.ts';
 import { type Options, textOption } from '../command.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { allowing } from '../people/answers.ts';
+import { allowing } from '../../core/answers.ts';
 import { askApproval, askAtTerminal } from '../people/ask-approval.ts';
 import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall } from '../people/waiting-calls.ts';
-import { visible } from '../preview/visible.ts';
+import { visible } from '../../shown/visible.ts';
 
 export async function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
   const grant = grantOf(options);
