@@ -25,12 +25,14 @@ import { type MarkIndex, foldedMarks, newMarkIndex } from './marks.ts';
 import { Refused } from './refused.ts';
 import { type Slices, Stopped, newSlices } from './slices.ts';
 import { type TurnIndex, newTurnIndex } from './turn-index.ts';
+import { type UndoIndex, newUndoIndex } from './undo-index.ts';
 
 export interface StreamFold {
   readonly source: RecordSource;
   readonly marks: MarkIndex;
   readonly turns: TurnIndex;
   readonly tools: ToolHistory;
+  readonly undos: UndoIndex;
   readonly kept: KeptStates;
   /** Reads and folds all there is, then follows; resolves when the source is at its end, or {@link stop} was called. */
   run(): Promise<void>;
@@ -237,6 +239,7 @@ async function foldFrom(
 /** What is found in the records, in order. */
 function newFound() {
   const [marks, turns, tools, kept] = [newMarkIndex(), newTurnIndex(), newToolHistory(), newKeptStates()];
+  const undos = newUndoIndex();
   const chainCheck = newChainCheck();
   const commit: FoldedEvent[] = [];
   const replayer = newReplayer((folded) => commit.push(folded), { statesOnly: true });
@@ -259,6 +262,7 @@ function newFound() {
       marks.add(foldedMarks(folded));
       turns.add(folded);
       tools.add(folded);
+      undos.add(folded);
     }
   }
 
@@ -280,6 +284,7 @@ function newFound() {
     marks,
     turns,
     tools,
+    undos,
     kept,
     add(record: StreamRecord): void {
       if (record.kind === 'genesis') ({ genesis } = record);

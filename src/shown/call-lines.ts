@@ -68,7 +68,7 @@ function describeWait({ call_id, tool_name, group, conflict, settled }: WaitedFo
   return `${pc.bold(call_id)} (${tool_name}, group ${group + 1}, ${state})${why}`;
 }
 
-function describeConflict(conflict: Conflict): string {
+export function describeConflict(conflict: Conflict): string {
   if (conflict.kind === 'claims') {
     return `that call claims ${describeClaim(conflict.earlier)}, this one ${describeClaim(conflict.later)}`;
   }

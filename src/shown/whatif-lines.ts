@@ -61,5 +61,5 @@ const valueOf = (fields: Fields, name: string): string => clipJson(fields[name] 
 const describeAsking = (decision: CallDecision): string =>
   decision.accepted && decision.asks ? pc.yellow('asks a person') : pc.green('runs without asking');
 
-const describeDecision = (decision: CallDecision): string =>
+export const describeDecision = (decision: CallDecision): string =>
   decision.accepted ? pc.green(`runs in group ${decision.group + 1}`) : pc.red(`rejected, ${decision.code}`);
