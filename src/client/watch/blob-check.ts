@@ -45,7 +45,7 @@ export interface BlobCheck {
   finish(state: SessionState | null): Promise<BlobsChecked>;
 }
 
-export function newBlobCheck(client: EngineClient): BlobCheck {
+export function newBlobCheck(client: Pick<EngineClient, 'getBlob'>): BlobCheck {
   const wanted = new Map<Digest, Wanted>();
   const bad: BadBlob[] = [];
   let checked = 0;
