@@ -2,6 +2,7 @@
 import { type Either, chain, isLeft } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { brand } from '../../schemas/ids.ts';
 import { parseJson } from '../../schemas/json.ts';
 import { AUDIT_FILE_BYTES_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -42,7 +43,9 @@ export async function alternativesOf(fold: StreamFold): Promise<AlternativesKnow
   return {
     policies: POLICY_PRESETS,
     policy: state.consent.policy,
-    profiles: Object.keys(state.tool_profiles).sort() as AlternativesKnown['profiles'],
+    profiles: Object.keys(state.tool_profiles)
+      .sort()
+      .map((id) => brand<'ProfileId'>(id)),
     profile: state.effective_tools.profile_id,
   };
 }
