@@ -3,12 +3,12 @@ import { connect } from '../src/client/index.ts';
 import { newInspector } from './folding/inspector.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
 
-/** What a dedicated worker has of its scope. */
+/** What a dedicated worker has of its scope; the other end of its messages is the page that made it. */
 interface WorkerScope {
-  onmessage: ((message: { readonly data: ToWorker }) => void) | null;
-  postMessage(message: FromWorker): void;
+  readonly addEventListener: (type: 'message', listener: (message: { readonly data: ToWorker }) => void) => void;
+  readonly postMessage: (message: FromWorker) => void;
 }
 
-const scope = globalThis as unknown as WorkerScope;
-const inspector = newInspector({ post: (message) => scope.postMessage(message), connect });
-scope.onmessage = ({ data }) => void inspector.take(data);
+const { addEventListener, postMessage } = globalThis as unknown as WorkerScope;
+const inspector = newInspector({ post: (message) => postMessage.call(globalThis, message), connect });
+addEventListener.call(globalThis, 'message', ({ data }: { readonly data: ToWorker }) => void inspector.take(data));

@@ -80,7 +80,7 @@ export function newInspector(host: InspectorHost): Inspector {
     const withdrawn = new AbortController();
     asked.set(number, withdrawn);
     try {
-      const answered = await (ANSWERS[ask] as Answers[A])(held, message.given as Given<A>, withdrawn.signal);
+      const answered = await ANSWERS[ask](held, message.given, withdrawn.signal);
       if (!withdrawn.signal.aborted) host.post({ number, ask, answer: answered } as FromWorker);
     } catch (error) {
       if (!withdrawn.signal.aborted) host.post({ number, refused: refusalIn(error) });

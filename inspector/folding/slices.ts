@@ -37,10 +37,11 @@ export function newSlices(signal?: AbortSignal): Slices {
 const nextTask = (): Promise<void> =>
   new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
-    const receiver: { onmessage: (() => void) | null } = port1 as never;
-    receiver.onmessage = () => {
+    const received = (): void => {
       port1.close();
       resolve();
     };
+    (port1 as unknown as EventTarget).addEventListener('message', received, { once: true });
+    port1.start();
     port2.postMessage(null);
   });

@@ -1,6 +1,6 @@
 // The state as a tree that is opened part by part, and how two states differ.
 import { digestJson, sortedKeys } from '../../schemas/canonical.ts';
-import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
+import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { pointerSegment } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { type JsonDiff, diffJson, stateDigest } from '../../src/core/index.ts';
@@ -49,7 +49,7 @@ const unescaped = (segment: string): string => segment.replaceAll('~1', '/').rep
 function childrenOf(value: Json): readonly (readonly [name: string, value: Json])[] {
   if (Array.isArray(value)) return (value as readonly Json[]).map((child, index) => [String(index), child]);
   if (!isPlainObject(value)) return [];
-  return sortedKeys(value).map((key) => [key, (value as JsonObject)[key] as Json]);
+  return sortedKeys(value).map((key) => [key, value[key] as Json]);
 }
 
 function nodeOf(value: Json, path: string, name: string, whole?: SessionState): StateNode {

@@ -3,7 +3,7 @@
 import { callStateAt } from '../../reducers/batch-index.ts';
 import type { Content } from '../../schemas/content.ts';
 import type { Usage } from '../../schemas/run.ts';
-import type { ActiveToolBatch, TranscriptEntry, TranscriptPage } from '../../schemas/state.ts';
+import type { ActiveToolBatch, CallState, TranscriptEntry, TranscriptPage } from '../../schemas/state.ts';
 import { batchAfter, callsMade, refusedTurn } from '../../src/core/batch-steps.ts';
 import { type FoldedEvent, type TurnExplanation, type TurnTimeline, newTimeline } from '../../src/core/index.ts';
 import { newTurnHistory } from '../../src/core/explain-turn.ts';
@@ -169,12 +169,11 @@ function cardOf(entry: TurnEntry, parts: TurnParts): TurnCard {
   };
 }
 
-function cardsOf({ observed, calls, batch, refused }: Made, timeline: TurnTimeline | undefined): readonly CallCard[] {
+function cardsOf(made: Made, timeline: TurnTimeline | undefined): readonly CallCard[] {
+  const { observed, calls, batch, refused } = made;
   return calls.calls.map((call, index): CallCard => {
-    const state = batch === null ? undefined : callStateAt(batch, index);
     const spans = timeline?.calls[index]?.spans.filter(({ what }) => what === 'run') ?? [];
     const ran = spans.reduce((sum, { from_ms, to_ms }) => sum + (to_ms ?? from_ms) - from_ms, 0);
-    const output = state?.output ?? (refused === null ? null : { text: refused.message });
     return {
       batch_id: batch?.batch_id ?? null,
       call_id: call.call_id,
@@ -182,10 +181,22 @@ function cardsOf({ observed, calls, batch, refused }: Made, timeline: TurnTimeli
       index,
       tool_name: call.tool_name,
       arguments: lineOf(call.arguments ?? call.arguments_text ?? call.arguments_ref ?? {}, LINE_CHARS),
-      status: state?.status ?? 'rejected',
-      code: state?.code ?? refused?.code ?? null,
-      output: output === null ? null : contentOf(output, state?.attachments, CARD_CHARS),
+      ...(batch === null ? refusedCard(refused) : endOf(callStateAt(batch, index))),
       ran_ms: spans.length === 0 ? null : ran,
     };
   });
+}
+
+type CallEnd = Pick<CallCard, 'status' | 'code' | 'output'>;
+
+const refusedCard = (refused: Made['refused']): CallEnd => ({
+  status: 'rejected',
+  code: refused?.code ?? null,
+  output: refused === null ? null : contentOf({ text: refused.message }, [], CARD_CHARS),
+});
+
+function endOf(state: CallState | undefined): CallEnd {
+  if (state === undefined) return refusedCard(null);
+  const { status, code, output, attachments } = state;
+  return { status, code, output: output === null ? null : contentOf(output, attachments, CARD_CHARS) };
 }

@@ -2,6 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import type { RunId } from '../../schemas/ids.ts';
+import { unreachable } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
 import { storeContent } from '../../src/client/store-content.ts';
@@ -54,6 +55,7 @@ async function eventOf(
       return { kind: 'UndoRequested', call_id, ...(batch_id === null ? {} : { batch_id }) };
     }
   }
+  return unreachable(act);
 }
 
 async function liveRun(client: EngineClient, { session_id }: Act): Promise<RunId> {

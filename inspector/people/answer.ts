@@ -6,6 +6,7 @@ import type { Ingress } from '../../schemas/event.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import { type StreamEvent, eventsIn, versionAfter } from '../../schemas/record.ts';
 import type { RejectionCode } from '../../schemas/rejection.ts';
+import { unreachable } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
 import { storeContent } from '../../src/client/store-content.ts';
@@ -55,6 +56,7 @@ async function eventOf(client: EngineClient, given: AnswerGiven, action: Require
       return fulfilling(action, by, { success, output, ...(data === null ? {} : { data }) });
     }
   }
+  return unreachable(answer);
 }
 
 /** The refusals of an answer to a call that does not wait any more. */

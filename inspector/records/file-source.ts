@@ -6,6 +6,8 @@ import { newLineSplitter, readStreamLine } from '../../src/core/stream-text.ts';
 import { type RecordSource, SourceFault } from './record-source.ts';
 
 const SLICE_BYTES = 262_144;
+/** The slices of a reader that wants what is near a position. */
+const NEAR_BYTES = 65_536;
 /** A place of the index for so many events. */
 const INDEX_EVERY = 256;
 /** A last line that is longer is not looked for. */
@@ -40,9 +42,12 @@ export function newFileSource(kind: 'file' | 'embedded', name: string, file: Blo
       for await (const lines of linesFrom(file, 0)) yield* recordsIn(lines, note);
     },
     async *commitsFrom(position) {
-      for await (const lines of linesFrom(file, await placeOf(position))) {
-        for (const records of recordsIn(lines)) {
-          yield records.filter((record) => isCommit(record)).filter((record) => versionAfter(record) > position);
+      // One by one: a reader that has what it wants has not paid for the rest of the slice.
+      for await (const lines of linesFrom(file, await placeOf(position), NEAR_BYTES)) {
+        for (const line of lines) {
+          for (const records of recordsIn([line])) {
+            yield records.filter((record) => isCommit(record)).filter((record) => versionAfter(record) > position);
+          }
         }
       }
     },
@@ -62,7 +67,11 @@ interface Line {
 }
 
 /** The lines from an offset on; those of one slice at a time. */
-async function* linesFrom(file: Blob, from: number): AsyncGenerator<readonly Line[], void> {
+async function* linesFrom(
+  file: Blob,
+  from: number,
+  sliceBytes: number = SLICE_BYTES,
+): AsyncGenerator<readonly Line[], void> {
   const splitter = newLineSplitter();
   let [at, number] = [from, 0];
   const place = (bytes: Uint8Array): Line => {
@@ -70,8 +79,8 @@ async function* linesFrom(file: Blob, from: number): AsyncGenerator<readonly Lin
     at += bytes.length + 1;
     return line;
   };
-  for (let offset = from; offset < file.size && !splitter.isFull(); offset += SLICE_BYTES) {
-    const lines = splitter.add(await bytesOf(file, offset, offset + SLICE_BYTES)).map(place);
+  for (let offset = from; offset < file.size && !splitter.isFull(); offset += sliceBytes) {
+    const lines = splitter.add(await bytesOf(file, offset, offset + sliceBytes)).map(place);
     if (lines.length > 0) yield lines;
   }
   const rest = splitter.rest();
