@@ -2,7 +2,7 @@
 // that exceed the bound become one hunk: all differing old lines, then all differing new lines.
 import type { StructuredPatchHunk } from 'diff';
 import { structuredPatch } from 'diff/lib/patch/create.js';
-import { PREVIEW_CHANGES_MAX, PREVIEW_COMPARE_MS_MAX, PREVIEW_CONTEXT_LINES } from '../../../schemas/limits.ts';
+import { PREVIEW_CHANGES_MAX, PREVIEW_COMPARE_MS_MAX, PREVIEW_CONTEXT_LINES } from '../../schemas/limits.ts';
 
 /** A stretch of changes with unchanged lines around it. Each line begins with " ", "-", "+" or, after a line without a
  * line feed, "\"; lines are counted from 1. */

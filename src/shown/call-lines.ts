@@ -1,10 +1,10 @@
 // One call as lines of text, for `refold explain --call`.
 import pc from 'picocolors';
-import type { Claim } from '../../../schemas/tool-call.ts';
-import type { Conflict } from '../../../reducers/conflict.ts';
-import type { CallExplanation, PlannedPlace, WaitedFor } from '../../core/explain-call.ts';
-import type { Moment } from '../../core/explain-confirmation.ts';
-import { clipJson } from './source.ts';
+import type { Claim } from '../../schemas/tool-call.ts';
+import type { Conflict } from '../../reducers/conflict.ts';
+import type { CallExplanation, PlannedPlace, WaitedFor } from '../core/explain-call.ts';
+import type { Moment } from '../core/explain-confirmation.ts';
+import { clipJson } from './clip-json.ts';
 
 const WIDTH = 100;
 
@@ -68,7 +68,7 @@ function describeWait({ call_id, tool_name, group, conflict, settled }: WaitedFo
   return `${pc.bold(call_id)} (${tool_name}, group ${group + 1}, ${state})${why}`;
 }
 
-function describeConflict(conflict: Conflict): string {
+export function describeConflict(conflict: Conflict): string {
   if (conflict.kind === 'claims') {
     return `that call claims ${describeClaim(conflict.earlier)}, this one ${describeClaim(conflict.later)}`;
   }

@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Content, isInline } from '../../schemas/content.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX } from '../../schemas/limits.ts';
-import type { EngineClient } from '../client/client.ts';
+import type { EngineClient } from './client.ts';
 
 /** The arguments in `content`; null when they are not available (the client is null, for an exported stream) or no object. */
 export async function storedArguments(

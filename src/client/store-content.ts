@@ -4,7 +4,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Content } from '../../schemas/content.ts';
 import { EXCERPT_CHARS, INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import type { EngineClient } from '../client/client.ts';
+import type { EngineClient } from './client.ts';
 
 export const storeContent =
   (client: EngineClient, text: string): TaskEither<Rejection, Content> =>

@@ -1,7 +1,7 @@
 // How moments and tokens are written in explanations.
 import pc from 'picocolors';
-import type { Usage } from '../../../schemas/run.ts';
-import type { Moment } from '../../core/explain-confirmation.ts';
+import type { Usage } from '../../schemas/run.ts';
+import type { Moment } from '../core/explain-confirmation.ts';
 
 /** Events count from 1, as in `--at`. */
 export const describeMoment = ({ position, at_ms }: Moment): string =>

@@ -1,8 +1,8 @@
 // A turn that would have been decided differently, as lines for people and as an object for programs.
 import pc from 'picocolors';
-import type { OfferChange, TurnWhatIf } from '../../core/what-if.ts';
-import type { CallChange, CallDecision } from '../../core/what-if-calls.ts';
-import { clipJson } from './source.ts';
+import type { OfferChange, TurnWhatIf } from '../core/what-if.ts';
+import type { CallChange, CallDecision } from '../core/what-if-calls.ts';
+import { clipJson } from './clip-json.ts';
 
 const WIDTH = 60;
 
@@ -61,5 +61,5 @@ const valueOf = (fields: Fields, name: string): string => clipJson(fields[name] 
 const describeAsking = (decision: CallDecision): string =>
   decision.accepted && decision.asks ? pc.yellow('asks a person') : pc.green('runs without asking');
 
-const describeDecision = (decision: CallDecision): string =>
+export const describeDecision = (decision: CallDecision): string =>
   decision.accepted ? pc.green(`runs in group ${decision.group + 1}`) : pc.red(`rejected, ${decision.code}`);

@@ -1,7 +1,7 @@
 // One turn of the model as lines of text, for `refold explain --turn`.
 import pc from 'picocolors';
-import type { StopReason } from '../../../schemas/model-turn.ts';
-import type { TurnAnswer, TurnExplanation, TurnFailure } from '../../core/explain-turn.ts';
+import type { StopReason } from '../../schemas/model-turn.ts';
+import type { TurnAnswer, TurnExplanation, TurnFailure } from '../core/explain-turn.ts';
 import { compactionLines } from './compaction-lines.ts';
 import { describeMoment, describeUsage } from './describe.ts';
 

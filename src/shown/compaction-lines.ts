@@ -1,7 +1,7 @@
 // One compaction as lines of text, for `refold explain --compactions` and `--turn`.
 import pc from 'picocolors';
-import type { Exchange } from '../../../schemas/model-turn.ts';
-import type { CompactionExplanation } from '../../core/explain-compaction.ts';
+import type { Exchange } from '../../schemas/model-turn.ts';
+import type { CompactionExplanation } from '../core/explain-compaction.ts';
 import { describeMoment, describeUsage } from './describe.ts';
 
 /** Below a line that says to which turn it belongs. */

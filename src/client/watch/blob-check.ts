@@ -9,7 +9,7 @@ import type { StreamEvent } from '../../../schemas/record.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import { type SessionState, TranscriptPage } from '../../../schemas/state.ts';
 import { digestText } from '../../../schemas/canonical.ts';
-import type { EngineClient } from '../../client/client.ts';
+import type { EngineClient } from '../client.ts';
 import { type ContentRef, contentRefs, responseRef } from '../../core/content-refs.ts';
 
 export interface BadBlob {
@@ -45,7 +45,7 @@ export interface BlobCheck {
   finish(state: SessionState | null): Promise<BlobsChecked>;
 }
 
-export function newBlobCheck(client: EngineClient): BlobCheck {
+export function newBlobCheck(client: Pick<EngineClient, 'getBlob'>): BlobCheck {
   const wanted = new Map<Digest, Wanted>();
   const bad: BadBlob[] = [];
   let checked = 0;

@@ -1,9 +1,9 @@
 // The events of people's answers. Each names the batch, the call and the digest of the arguments that it answers.
-import type { GrantScope } from '../../../schemas/consent.ts';
-import type { Attachments, Content } from '../../../schemas/content.ts';
-import type { Ingress } from '../../../schemas/event.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
-import type { RequiredAction } from '../../core/status.ts';
+import type { GrantScope } from '../../schemas/consent.ts';
+import type { Attachments, Content } from '../../schemas/content.ts';
+import type { Ingress } from '../../schemas/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { RequiredAction } from './status.ts';
 
 const addressOf = ({ batch_id, call_id, arguments_digest }: RequiredAction) => ({
   batch_id,
