@@ -1,5 +1,5 @@
 // What needs no token: the files of the page, and the exchange of a code for one.
-import { isLeft, left } from 'fp-ts/lib/Either.js';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import type { PageToken } from '../../schemas/pages.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { refuseConnectingStranger } from '../files/connecting-user.ts';
@@ -16,8 +16,7 @@ export function newOpenRoutes(directory: string, pages: Pages, file?: PageToken[
     if (sender !== 'page') return refused(ONLY_THE_PAGE);
     const code = /^Code (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1] ?? '';
     const socket = incomingOf(context)?.socket;
-    const stranger = socket === undefined ? null : refuseConnectingStranger(socket);
-    const exchanged = stranger === null ? pages.exchange(code) : left(reject('forbidden', '', stranger));
+    const exchanged = pages.exchange(code, () => (socket === undefined ? null : refuseConnectingStranger(socket)));
     if (isLeft(exchanged)) return refused(exchanged.left);
     const token: PageToken = { ...exchanged.right, ...(file === undefined ? {} : { file }) };
     return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });

@@ -1,7 +1,7 @@
 // The pages in browsers that have a token: in memory, so that they end with the engine. A page gets its token for a code,
 // which an operator asked for; code and token are 256 random bits each, and only their digests are kept.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Either, left, map, right } from 'fp-ts/lib/Either.js';
+import { type Either, chain, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { CODES_MAX, CODE_GUESSES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
 import type { AskCode, PageCode, PageList, PageScope, PageToken } from '../../schemas/pages.ts';
@@ -11,8 +11,11 @@ import type { TokenHolder } from './tokens.ts';
 export interface Pages {
   /** A code for a page that acts for this holder, as long as the token of the holder is accepted. */
   ask(asker: TokenHolder, asked: AskCode): Either<Rejection, PageCode>;
-  /** The token of a new page. `unauthorized` for a code that was used, is too old, or was never given. */
-  exchange(code: string): Either<Rejection, PageToken>;
+  /**
+   * The token of a new page. `unauthorized` for a code that was used, is too old, or was never given. `refuse`: why the sender
+   * of a right code gets nothing, or null; the code is used in either case.
+   */
+  exchange(code: string, refuse?: () => string | null): Either<Rejection, PageToken>;
   /** The page with this token; null for an unknown one. Takes the same time for each wrong one. */
   find(token: string): TokenHolder | null;
   list(): PageList;
@@ -58,9 +61,13 @@ export function newPages(clock: PageClock = SYSTEM): Pages {
       }
       return left(reject('forbidden_scope', '', 'a page gets no codes for others; ask with an operator token'));
     },
-    exchange: (code) =>
+    exchange: (code, refuse = () => null) =>
       pipe(
         codes.take(code),
+        chain((allowed) => {
+          const refused = refuse();
+          return refused === null ? right(allowed) : left(reject('forbidden', '', refused));
+        }),
         map((allowed) => ({ token: tokens.add(allowed), scope: allowed.scope, name: allowed.name })),
       ),
   };

@@ -32,7 +32,7 @@ const port = (): number => Number(new URL(serving.url).port);
 
 const ask = (asked: unknown, token: string = TOKENS.operator): Promise<RawReply> => {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return send({ port: port(), method: 'POST', path: '/v1/codes', headers }, JSON.stringify(asked));
+  return send({ port: port(), method: 'POST', path: '/v1/codes', headers }, `with ${JSON.stringify(asked)}`);
 };
 
 async function newCode(scope: 'operator' | 'viewer' = 'operator'): Promise<string> {
@@ -102,7 +102,7 @@ describe('a code', () => {
     expect((await ask({ scope: 'viewer' }, TOKENS.viewer)).status).toBe(403);
     expect((await ask({ scope: 'viewer' }, 'another')).status).toBe(401);
     for (const asked of [{}, { scope: 'bridge' }, { scope: 'viewer', name: '' }, { scope: 'viewer', more: 1 }, null])
-      expect((await ask(asked)).status, JSON.stringify(asked)).toBe(400);
+      expect((await ask(asked)).status, `with ${JSON.stringify(asked)}`).toBe(400);
   });
 
   test('and the token stay in no cache', async () => {
@@ -128,7 +128,8 @@ describe('a code', () => {
       { ...own(), host: 'evil.example' },
       { origin: `http://evil.example:${port()}`, 'sec-fetch-site': 'same-origin', host: `evil.example:${port()}` },
     ];
-    for (const headers of senders) expect((await exchange(code, headers)).status, JSON.stringify(headers)).toBe(403);
+    for (const headers of senders)
+      expect((await exchange(code, headers)).status, `with ${JSON.stringify(headers)}`).toBe(403);
     // None of them has used it.
     expect((await exchange(code)).status).toBe(201);
   });

@@ -71,7 +71,7 @@ describe('the guard', () => {
   test('takes the engine’s own origin only whole, once, and as a browser sends it', async () => {
     const { port } = server().served;
     const own = `http://127.0.0.1:${port}`;
-    const refused = [
+    const refused: readonly Readonly<Record<string, string | string[]>>[] = [
       { origin: `http://127.0.0.1:${port + 1}`, 'sec-fetch-site': 'same-site' },
       { origin: `http://127.0.0.1:${port + 1}`, 'sec-fetch-site': 'same-origin' },
       { origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' },
@@ -85,11 +85,11 @@ describe('the guard', () => {
       { origin: own, 'sec-fetch-site': ['same-origin', 'same-origin'] },
       { origin: [own, own], 'sec-fetch-site': 'same-origin' },
     ];
-    const ask = async (headers: OutgoingHttpHeaders): Promise<number> => {
-      const authorized = { ...headers, authorization: `Bearer ${TOKEN}` };
+    const ask = async (headers: Readonly<Record<string, string | string[]>>): Promise<number> => {
+      const authorized = { ...headers, authorization: `Bearer ${TOKEN}` } as OutgoingHttpHeaders;
       return (await send({ port, path: '/v1', headers: authorized })).status;
     };
-    for (const headers of refused) expect(await ask(headers), JSON.stringify(headers)).toBe(403);
+    for (const headers of refused) expect(await ask(headers), `with ${JSON.stringify(headers)}`).toBe(403);
     expect(await ask({ origin: own, 'sec-fetch-site': 'same-origin' })).toBe(200);
   });
 

@@ -81,7 +81,7 @@ test('HEAD gets the headers alone; other methods need a token', async () => {
   const head = await send({ port: port(), method: 'HEAD', path: '/' });
   expect([head.status, head.body, head.headers['content-length']]).toEqual([200, '', '16']);
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
-    expect((await send({ port: port(), method, path: '/' })).status, method).toBe(401);
+    expect((await send({ port: port(), method, path: '/' })).status, `to ${method}`).toBe(401);
 });
 
 test('the icon that browsers ask for is empty', async () => {
@@ -102,7 +102,7 @@ test('no path leads out of the four files', async () => {
     '//page.js',
     '/constructor',
   ])
-    expect((await send({ port: port(), path })).status, path).toBe(401);
+    expect((await send({ port: port(), path })).status, `${path} leads there`).toBe(401);
 });
 
 test('a page that was not built is a plain text that says how to build it', async () => {

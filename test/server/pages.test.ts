@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { OPERATOR } from '../../schemas/access.ts';
 import { CODES_MAX, CODE_GUESSES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
-import { PageCode, PageToken } from '../../schemas/pages.ts';
+import { type AskCode, PageCode, PageToken } from '../../schemas/pages.ts';
 import { mustBe } from '../../src/client/must.ts';
 import { type Pages, newPages } from '../../src/server/pages.ts';
 import type { TokenHolder } from '../../src/server/tokens.ts';
@@ -13,11 +13,11 @@ const ASKED = { scope: 'operator', name: 'ada' } as const;
 interface World {
   readonly pages: Pages;
   readonly asker: TokenHolder;
-  pass(ms: number): void;
+  readonly pass: (ms: number) => void;
   /** Replaces the token of the asker. */
-  replace(): void;
-  code(asked?: Parameters<Pages['ask']>[1]): string;
-  token(): string;
+  readonly replace: () => void;
+  readonly code: (asked?: AskCode) => string;
+  readonly token: () => string;
 }
 
 function newWorld(access: TokenHolder['access'] = OPERATOR): World {
@@ -86,6 +86,14 @@ describe('a code', () => {
     const given = code();
     replace();
     expect(refusal(pages, given)).toBe('unauthorized');
+  });
+
+  test('is used up by a sender that must not have it', () => {
+    const { pages, code } = newWorld();
+    const given = code();
+    const stranger = pages.exchange(given, () => 'another user');
+    expect(stranger).toMatchObject({ left: { code: 'forbidden', message: 'another user' } });
+    expect([refusal(pages, given), pages.list()]).toEqual(['unauthorized', { pages: [] }]);
   });
 
   test('is not given to a page', () => {
