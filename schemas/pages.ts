@@ -22,7 +22,7 @@ export type PageCode = TypeOf<typeof PageCode>;
 export const PageToken = shape(
   'PageToken',
   { token: Secret, scope: PageScope, name: TokenName },
-  { file: shape('a file', { name: text('a name', { max: 255 }), bytes: integer('a size', 0) }) },
+  { file: shape('PageFile', { name: text('a name', { max: 255 }), bytes: integer('a size', 0) }) },
 );
 export type PageToken = TypeOf<typeof PageToken>;
 
@@ -32,6 +32,6 @@ export type PageId = TypeOf<typeof PageId>;
 
 /** The pages that have a token, without it; the one that was used longest ago first. */
 export const PageList = shape('PageList', {
-  pages: list(shape('a page', { id: PageId, scope: PageScope, name: TokenName, since_ms: TimeMs }), PAGES_MAX),
+  pages: list(shape('ListedPage', { id: PageId, scope: PageScope, name: TokenName, since_ms: TimeMs }), PAGES_MAX),
 });
 export type PageList = TypeOf<typeof PageList>;

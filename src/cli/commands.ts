@@ -183,7 +183,7 @@ export function addOpen(program: Program): void {
     'open [session-or-file]',
     'open the page that shows sessions in a browser: all of them, one, or an exported file without any engine',
     async (options, [name], output) => {
-      const { openCommand } = await import('./commands/open.ts');
+      const { openCommand } = await import('./page/open.ts');
       return await openCommand(
         {
           dataDir: await dataDir(options),

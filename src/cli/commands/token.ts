@@ -13,7 +13,7 @@ import {
   rotateToken,
 } from '../../server/token-store.ts';
 import { makeDataDir } from '../data-dir.ts';
-import { endPage, listPages } from '../page-tokens.ts';
+import { endPage, listPages } from '../page/page-tokens.ts';
 import { CommandFailure, type Output } from '../output.ts';
 
 export interface TokenCommand {

@@ -1,12 +1,12 @@
 // What commands ask a running engine about its pages: a code for a new one, which ones have a token, and to end one.
-import { type Codec, shape } from '../../schemas/codec.ts';
-import { type AskCode, PageCode, PageId, PageList } from '../../schemas/pages.ts';
-import { type HttpCall, newTransport } from '../client/http-transport.ts';
-import { must } from '../client/must.ts';
-import { readToken, tokenFile } from '../client/token-file.ts';
-import { refuseStranger } from '../files/listening-user.ts';
-import { findEngine } from './engine-address.ts';
-import { CommandFailure } from './output.ts';
+import { type Codec, shape } from '../../../schemas/codec.ts';
+import { type AskCode, PageCode, PageId, PageList } from '../../../schemas/pages.ts';
+import { type HttpCall, newTransport } from '../../client/http-transport.ts';
+import { must } from '../../client/must.ts';
+import { readToken, tokenFile } from '../../client/token-file.ts';
+import { refuseStranger } from '../../files/listening-user.ts';
+import { findEngine } from '../engine-address.ts';
+import { CommandFailure } from '../output.ts';
 
 /** A code for a page of the engine at this address. */
 export async function askCode(dataDir: string, url: string, asked: AskCode): Promise<string> {
