@@ -32,12 +32,12 @@ const port = (): number => Number(new URL(serving.url).port);
 
 const ask = (asked: unknown, token: string = TOKENS.operator): Promise<RawReply> => {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return send({ port: port(), method: 'POST', path: '/v1/codes', headers }, `with ${JSON.stringify(asked)}`);
+  return send({ port: port(), method: 'POST', path: '/v1/codes', headers }, JSON.stringify(asked));
 };
 
 async function newCode(scope: 'operator' | 'viewer' = 'operator'): Promise<string> {
   const { status, body } = await ask({ scope, name: 'ada' });
-  expect(status).toBe(201);
+  expect(status, `answers ${body}`).toBe(201);
   return (JSON.parse(body) as { readonly code: string }).code;
 }
 
