@@ -33,7 +33,12 @@ const ISOLATED = [
 ];
 
 export default defineConfig({
-  resolve: { alias: { '#sha256': at('./schemas/sha256/node.ts') } },
+  resolve: {
+    alias: {
+      '#sha256': at('./schemas/sha256/node.ts'),
+      '#client-platform': at('./src/client/platform/node.ts'),
+    },
+  },
   test: {
     // Commands that run in the process of a test print without colours, as a command whose output is a pipe does.
     env: { NO_COLOR: '1' },

@@ -1,34 +1,15 @@
-// Sends a request and reads its whole answer, over connections that stay open. The platform's `fetch` costs three times as
-// much, which is most of the cost of a short request; it is used only for responses that are streamed.
+// The platform of the client in Node. Requests are sent with `node:http` over connections that stay open: the platform's
+// `fetch` costs three times as much, which is most of the cost of a short request. It is used only for responses that are
+// streamed.
+import { setMaxListeners } from 'node:events';
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-
-export interface ExchangeRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly timeoutMs: number;
-}
-
-export interface ExchangeReply {
-  readonly status: number;
-  readonly body: Buffer;
-}
-
-export interface Exchanger {
-  /** Rejects when there is no answer, or the answer is incomplete. */
-  exchange(request: ExchangeRequest): Promise<ExchangeReply>;
-  /** Ends the open requests, and refuses later ones. */
-  close(): void;
-}
+import type { ExchangeReply, Exchanger, Platform } from './platform.ts';
 
 /** How long an idle connection stays open: less than the engine's limit, so that no request meets a closing one. */
 const IDLE_MS = 20_000;
 
-/** `refuse`: asked before each new connection, for the reason why there must be none. */
-export function newExchanger(base: string, refuse: () => string | null = () => null): Exchanger {
+function newExchanger(base: string, refuse: () => string | null = () => null): Exchanger {
   const { protocol, hostname, port, pathname } = new URL(base);
   const secure = protocol === 'https:';
   const send = secure ? httpsRequest : httpRequest;
@@ -80,9 +61,22 @@ export function newExchanger(base: string, refuse: () => string | null = () => n
 function read(reply: IncomingMessage, done: (reply: ExchangeReply | Error) => void): void {
   const chunks: Buffer[] = [];
   reply.on('data', (chunk: Buffer) => chunks.push(chunk));
-  reply.once('end', () => done({ status: reply.statusCode ?? 0, body: Buffer.concat(chunks) }));
+  reply.once('end', () => done(replyOf(reply.statusCode ?? 0, Buffer.concat(chunks))));
   reply.once('error', done);
   reply.once('close', () => {
     if (!reply.complete) done(new Error('the connection ended in the middle of the answer'));
   });
 }
+
+const replyOf = (status: number, body: Buffer): ExchangeReply => ({
+  status,
+  text: () => body.toString(),
+  bytes: () => new Uint8Array(body),
+});
+
+export const platform: Platform = {
+  newExchanger,
+  utf8Length: (text) => Buffer.byteLength(text),
+  afterThisTurn: (work) => void setImmediate(work),
+  allowManyListeners: (signals) => setMaxListeners(0, ...signals),
+};
