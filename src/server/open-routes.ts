@@ -25,7 +25,7 @@ export function newOpenRoutes(directory: string, pages: Pages, file?: PageToken[
   return (context, sender) => {
     const { method, path } = context.req;
     if (method === 'POST' && path === EXCHANGE) return exchange(context, sender);
-    return pageFiles({ method, path, known: headerOf(context, 'if-none-match') });
+    return pageFiles({ method, path, known: () => headerOf(context, 'if-none-match') });
   };
 }
 

@@ -46,8 +46,8 @@ interface PageFile {
 export interface PageRequest {
   readonly method: string;
   readonly path: string;
-  /** The If-None-Match header (RFC 9110, section 13.1.2). */
-  readonly known: string | undefined;
+  /** The If-None-Match header (RFC 9110, section 13.1.2); read only for a file of the page. */
+  readonly known: () => string | undefined;
 }
 
 /** Answers a request for a file of the page; null for any other request. Each file is read once. */
@@ -73,7 +73,8 @@ export function newPageFiles(directory: string): (request: PageRequest) => Promi
     if (found === null) return new Response(NOT_BUILT, { status: 404, headers: { ...PAGE_HEADERS, ...PLAIN } });
     // The names stay when the content changes, so a browser asks each time, and gets only what it does not have.
     const headers = { ...PAGE_HEADERS, etag: found.tag, 'cache-control': 'no-cache' };
-    if (known?.split(',').some((tag) => tag.trim() === found.tag) === true) {
+    const tags = known()?.split(',') ?? [];
+    if (tags.some((tag) => tag.trim() === found.tag)) {
       return new Response(null, { status: 304, headers });
     }
     const sized = { ...headers, 'content-type': found.type, 'content-length': String(found.bytes.length) };

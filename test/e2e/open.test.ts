@@ -1,5 +1,5 @@
 // `refold open`: the page on an engine, on one session, and on an exported file without any engine.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
@@ -131,13 +131,13 @@ describe('with an engine', () => {
     const bin = join(await freshDirectory(), 'bin');
     await mkdir(bin);
     const said = join(bin, 'said');
+    execFileSync('mkfifo', [said]);
     const opener = join(bin, process.platform === 'darwin' ? 'open' : 'xdg-open');
     await writeFile(opener, `#!/bin/sh\nprintf '%s\\n' "$#" "$1" > ${said}\n`);
     await chmod(opener, 0o755);
     const opened = startOpen([SESSION, '--data-dir', dataDir], { PATH: `${bin}:${process.env['PATH']}` });
-    const first = await opened.line();
-    expect(first).toEqual({ event: 'opened', url: `${String(engine.ready['url'])}/` });
     const [count, url] = (await readFile(said, 'utf8')).trim().split('\n');
+    expect(await opened.line()).toEqual({ event: 'opened', url: `${String(engine.ready['url'])}/` });
     expect(count).toBe('1');
     const address = parseAddress(url);
     expect(address.session).toBe(SESSION);
@@ -247,6 +247,17 @@ describe('on a file', () => {
     const { code, stdout } = await refold(['open', ROOT, '--no-browser', '--json']);
     expect([code, jsonLines(stdout)]).toMatchObject([2, [{ error: { code: 'file_unreadable' } }]]);
   });
+});
+
+test('refold serve says where the page is, and what opens it', async () => {
+  const args = [CLI, 'serve', '--data-dir', await freshDirectory(), '--port', '0'];
+  const engine = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: engine.stdout })) {
+    lines.push(line);
+    if (line.startsWith('page')) engine.kill('SIGTERM');
+  }
+  expect(lines.join('\n')).toMatch(/^engine (http:\S+) .*\npage +\1\/ .*refold open/);
 });
 
 test('the page as it is built has at most 150 KB gzipped, and names nothing that the server does not serve', async () => {

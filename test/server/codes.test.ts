@@ -134,7 +134,7 @@ describe('a code', () => {
     expect((await exchange(code)).status).toBe(201);
   });
 
-  test('a used, an old and a guessed code are refused, and nothing is recorded', async () => {
+  test('a used and a guessed code are refused, and nothing is recorded', async () => {
     const before = await versionNow();
     const used = await newCode();
     await exchange(used);

@@ -108,7 +108,7 @@ test('no path leads out of the four files', async () => {
 test('a page that was not built is a plain text that says how to build it', async () => {
   const later = join(directory, 'later');
   const files = newPageFiles(later);
-  const ask = () => files({ method: 'GET', path: '/', known: undefined });
+  const ask = () => files({ method: 'GET', path: '/', known: () => undefined });
   const answer = await ask();
   expect(answer?.status).toBe(404);
   expect(answer?.headers.get('content-type')).toBe('text/plain; charset=utf-8');
