@@ -96,11 +96,11 @@ async function sqliteSaver(file) {
   return { checkpointer, close: () => db.close() };
 }
 
-/** `over`: the row that this one is compared with. */
+/** `over`: the row that this one is compared with. `needs`: a variable of the environment. */
 export const ROWS = {
   'AI SDK': { open: bare },
-  'refold, calls that read': { over: 'AI SDK', open: (world) => refold(world, 'read') },
-  'refold, calls that write': { over: 'AI SDK', open: (world) => refold(world, 'safe_write') },
+  'refold, calls that read': { over: 'AI SDK', isOurs: true, open: (world) => refold(world, 'read') },
+  'refold, calls that write': { over: 'AI SDK', isOurs: true, open: (world) => refold(world, 'safe_write') },
   DBOS: { over: 'AI SDK', needs: 'REFOLD_POSTGRES', open: dbos },
   LangGraph: { open: (world) => langgraph(world, false) },
   'LangGraph, SqliteSaver': { over: 'LangGraph', open: (world) => langgraph(world, true) },
