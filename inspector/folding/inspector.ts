@@ -5,6 +5,7 @@ import { must } from '../../src/client/must.ts';
 import { RejectedError } from '../../src/client/rejected-error.ts';
 import { actOn } from '../people/act.ts';
 import { answerQuestion } from '../people/answer.ts';
+import { withLink } from '../people/engine-link.ts';
 import { type WaitingCalls, newWaitingCalls } from '../people/waiting.ts';
 import type {
   AnswerTo,
@@ -207,7 +208,7 @@ const ANSWERS: Answers = {
 };
 
 async function connectTo(held: Held, { url, token, scope, by }: ConnectTo): Promise<AnswerTo<'connect'>> {
-  const client = held.host.connect(url, token);
+  const client = withLink(held.host.connect(url, token), (news) => held.host.post({ news }));
   const info = await must(client.info());
   await held.engine?.client.close();
   held.engine = { client, by, scope, waiting: newWaitingCalls(client) };

@@ -122,6 +122,7 @@ describe('an answer', () => {
     served = await serveClient(world.engine.client, port);
     talk = new Talk(served.client);
     expect(await given).toMatchObject({ taken: true });
+    expect(page.news.flatMap((news) => (news.kind === 'engine' ? [news.link] : []))).toEqual(['lost', 'up']);
     const allowed = (await must(served.client.records(SESSION, 0))).flatMap((record) =>
       record.kind === 'commit' ? record.events.filter(({ kind }) => kind === 'user.tool_confirmation') : [],
     );
