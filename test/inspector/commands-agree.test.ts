@@ -96,6 +96,7 @@ test('the state is a tree: each part with its digest, found by path, and compare
 test('the bar seeks the marks of its kinds, forwards and back', async () => {
   const asking = newAsking();
   const source = await openedIn(asking, 'rejected-calls');
+  await asking.ask('alternatives', { source });
   const { now } = await asking.ask('session', { source });
   const events = now?.at ?? 0;
   const { rows } = await asking.ask('rows', { source, from: 0, limit: 500 });

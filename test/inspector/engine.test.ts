@@ -1,5 +1,6 @@
 // The inspector over an engine, as two pages have it: what waits, answers and who was first, acts, and live news.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { Question } from '../../inspector/protocol.ts';
 import { stateDigest } from '../../src/core/index.ts';
@@ -75,6 +76,13 @@ describe('sessions', () => {
     expect(now).toMatchObject({ at: state.version, state_digest: stateDigest(state), status: 'requires_action' });
     expect(verdicts.fold).toMatchObject({ state: 'good', checked: state.version });
     expect(page.news.filter(({ kind }) => kind === 'grown')).toMatchObject([{ from: state.version - 1, waits: 2 }]);
+  });
+
+  test('that are not there are not opened', async () => {
+    const page = await pageOf('ann');
+    const given = { kind: 'engine', session_id: brand<'SessionId'>('nowhere') } as const;
+    expect(await page.refusal('open', given)).toMatchObject({ code: 'unreadable' });
+    expect(await page.ask('opened', {})).toEqual([]);
   });
 
   test('have their blobs checked', async () => {

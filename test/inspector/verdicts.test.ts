@@ -127,6 +127,10 @@ test('the chain and the fold stand alone', async () => {
   // A writer of another state digest who links the chain anew: only the fold finds it, and the chain goes on.
   const wrong = relinked(records, 3);
   const second = await opened(wrong);
+  await second.asking.ask('giveHead', {
+    source: second.source,
+    head: { kind: 'chain', chain: chainAt(wrong, EVENTS) },
+  });
   await second.asking.refusal('state', { source: second.source, at: EVENTS, path: '', from: 0, limit: 1 });
   const { total } = await second.asking.ask('rows', { source: second.source, from: 0, limit: 50 });
   expect(total).toBe(EVENTS);
@@ -134,6 +138,8 @@ test('the chain and the fold stand alone', async () => {
     chain: { state: 'good', checked: EVENTS, fault: null },
     fold: { state: 'bad', checked: 3, fault: { position: 3, what: 'state_digest' } },
   });
+  const fault = { source: second.source, from: 0, direction: 'next', kinds: ['fault'] } as const;
+  expect(await second.asking.ask('seekMark', fault)).toEqual({ position: 3 });
 });
 
 /** The records with another state digest at a position, and chain values that fit it. */
