@@ -1,7 +1,7 @@
 // Where two sources first differ. Both are read again, record by record.
 import type { StreamRecord } from '../../schemas/record.ts';
 import { newStreamDiffer } from '../../src/core/index.ts';
-import { IGNORED_IN_RECORDS, IGNORED_IN_STATE } from '../../src/core/diff-streams.ts';
+import { IGNORED_IN_RECORDS, IGNORED_IN_STATE } from '../../src/core/compare/diff-streams.ts';
 import type { CompareWanted, Comparison } from '../protocol.ts';
 import type { RecordSource } from '../records/record-source.ts';
 import { newSlices } from './slices.ts';

@@ -5,6 +5,7 @@ import { must } from '../../src/client/must.ts';
 import { RejectedError } from '../../src/client/rejected-error.ts';
 import { actOn } from '../people/act.ts';
 import { answerQuestion } from '../people/answer.ts';
+import { withLink } from '../people/engine-link.ts';
 import { type WaitingCalls, newWaitingCalls } from '../people/waiting.ts';
 import type {
   AnswerTo,
@@ -13,6 +14,7 @@ import type {
   ConnectTo,
   FromWorker,
   Given,
+  MarkWanted,
   Refusal,
   SessionRow,
   SessionsPage,
@@ -31,6 +33,7 @@ import { Refused, refusalOf } from './refused.ts';
 import { eventAt, rowsIn } from './rows.ts';
 import { factsOf } from './session-facts.ts';
 import { Stopped } from './slices.ts';
+import type { StreamFold } from './stream-fold.ts';
 import { findPaths, stateDiff, statePart } from './state-parts.ts';
 import { toolsAt } from './tools.ts';
 import { turnDetail, turnsIn } from './turns.ts';
@@ -138,6 +141,11 @@ const ANSWERS: Answers = {
     const ran = opened.fold.run();
     // The beginning is enough to answer; a source that has none has ended.
     await Promise.race([opened.fold.reached(0).catch(() => undefined), ran]);
+    const fault = opened.fold.unreadable();
+    if (fault !== null && !fault.inStream && opened.fold.genesis() === null) {
+      sources.close(opened.number);
+      throw fault;
+    }
     return opened.view();
   },
   close: ({ sources }, { source }) => {
@@ -152,9 +160,7 @@ const ANSWERS: Answers = {
   rows: async (held, given) => await rowsIn(foldOf(held, given), given),
   event: async (held, given) => await eventAt(foldOf(held, given), given.position),
   marks: (held, given) => foldOf(held, given).marks.parts(windowOf({ from: 0, limit: given.parts }).limit),
-  seekMark: (held, given) => ({
-    position: foldOf(held, given).marks.seek(given.from, given.direction, bitsOf(given.kinds)),
-  }),
+  seekMark: (held, given) => ({ position: seekMark(foldOf(held, given), given) }),
   turns: async (held, given, signal) => await turnsIn(foldOf(held, given), given, signal),
   turnAt: (held, given) => ({ index: foldOf(held, given).turns.before(given.position)?.index ?? null }),
   turn: async (held, given) => await turnDetail(foldOf(held, given), given),
@@ -206,8 +212,19 @@ const ANSWERS: Answers = {
   },
 };
 
+/** The nearest mark; a fault is no mark of its event alone, so it is looked for beside. */
+function seekMark(fold: StreamFold, { from, direction, kinds }: MarkWanted): number | null {
+  const isNext = direction === 'next';
+  const faults = kinds.includes('fault') ? [fold.fault(), fold.chain().fault] : [];
+  const found = [fold.marks.seek(from, direction, bitsOf(kinds)), ...faults.map((fault) => fault?.position ?? null)]
+    .filter((position) => position !== null)
+    .filter((position) => position >= 0 && (isNext ? position > from : position < from))
+    .sort((a, b) => a - b);
+  return found.at(isNext ? 0 : -1) ?? null;
+}
+
 async function connectTo(held: Held, { url, token, scope, by }: ConnectTo): Promise<AnswerTo<'connect'>> {
-  const client = held.host.connect(url, token);
+  const client = withLink(held.host.connect(url, token), (news) => held.host.post({ news }));
   const info = await must(client.info());
   await held.engine?.client.close();
   held.engine = { client, by, scope, waiting: newWaitingCalls(client) };

@@ -10,7 +10,7 @@ import { foldRange } from './fold-range.ts';
 import { Refused } from './refused.ts';
 import { Stopped, newSlices } from './slices.ts';
 import { type StreamChecks, newStreamChecks } from './stream-checks.ts';
-import { newWaiters } from './waiters.ts';
+import { type Waiters, newWaiters } from './waiters.ts';
 
 /** What was found in the records so far, and how to get at the rest. */
 export interface StreamFold extends Omit<StreamChecks, 'add' | 'breakAt' | 'close'> {
@@ -23,7 +23,7 @@ export interface StreamFold extends Omit<StreamChecks, 'add' | 'breakAt' | 'clos
   unreadable(): SourceFault | null;
   /** Resolves when so many events are folded; throws {@link Refused} when the fold ends before. */
   reached(at: number): Promise<void>;
-  /** Resolves when everything that the source has was folded, or cannot be. */
+  /** Resolves when everything that the source has was read, or cannot be, however far the fold came. */
   settled(): Promise<void>;
   /** The state after so many events. */
   stateAt(at: number): Promise<SessionState>;
@@ -51,12 +51,25 @@ export function newStreamFold(source: RecordSource, listener: FoldListener = {})
     progress,
     unreadable: reading.unreadable,
     reached: (at) => waiters.wait(at),
-    settled: () => waiters.wait(Infinity).catch(() => undefined),
+    settled: reading.settled,
     ...newSeeking(source, checks, (at) => waiters.wait(at)),
   };
 }
 
 const foldedBy = (checks: StreamChecks): number => checks.now()?.state.version ?? 0;
+
+function newPromise(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let settle = (): void => undefined;
+  const promise = new Promise<void>((resolve) => (settle = resolve));
+  return { promise, resolve: () => settle() };
+}
+
+const waitersOf = (checks: StreamChecks, isDone: () => boolean): Waiters =>
+  newWaiters({
+    isAt: (at) => checks.now() !== null && foldedBy(checks) >= at,
+    hasEnded: () => isDone() || checks.fault() !== null,
+    why: (at) => notFolded(at, foldedBy(checks), checks.fault()),
+  });
 
 /** Reads a source and has its records checked. */
 function newReading(source: RecordSource, checks: StreamChecks, listener: FoldListener) {
@@ -65,16 +78,19 @@ function newReading(source: RecordSource, checks: StreamChecks, listener: FoldLi
   let total: number | null = null;
   let done = false;
   let unreadable: SourceFault | null = null;
+  const { promise: settled, resolve: settle } = newPromise();
 
-  const waiters = newWaiters({
-    isAt: (at) => checks.now() !== null && foldedBy(checks) >= at,
-    hasEnded: () => done || checks.fault() !== null,
-    why: (at) => notFolded(at, foldedBy(checks), checks.fault()),
-  });
+  const waiters = waitersOf(checks, () => done);
 
   function tell(): void {
     waiters.look();
     listener.read?.();
+  }
+
+  function end(): void {
+    done = true;
+    tell();
+    settle();
   }
 
   async function readStored(): Promise<void> {
@@ -110,22 +126,21 @@ function newReading(source: RecordSource, checks: StreamChecks, listener: FoldLi
       listener.read?.();
       await readStored();
       total = checks.read();
-      done = true;
       checks.close();
-      tell();
+      end();
       await follow();
     } catch (error) {
       if (error instanceof Stopped) return;
       unreadable = faultOf(error);
       if (unreadable.inStream) checks.breakAt(unreadable);
     } finally {
-      done = true;
-      tell();
+      end();
     }
   }
 
   return {
     waiters,
+    settled: () => settled,
     run,
     stop: () => stopping.abort(),
     unreadable: () => unreadable,

@@ -13,7 +13,7 @@ import {
   policyPreset,
   profileAlternative,
   registryAlternative,
-} from '../../src/core/alternative.ts';
+} from '../../src/core/compare/alternative.ts';
 import { describeDecision, turnObject } from '../../src/shown/whatif-lines.ts';
 import type {
   AlternativeGiven,

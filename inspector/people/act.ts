@@ -6,7 +6,7 @@ import { unreachable } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
 import { storeContent } from '../../src/client/store-content.ts';
-import { policyPreset } from '../../src/core/alternative.ts';
+import { policyPreset } from '../../src/core/compare/alternative.ts';
 import { Refused, refusalOf } from '../folding/refused.ts';
 import type { Act, Outcome } from '../protocol.ts';
 import { submitSurely } from './submit-surely.ts';

@@ -3,7 +3,7 @@ import type { CallAddress } from './addresses.ts';
 import type { ConsentPolicy } from '../../schemas/consent.ts';
 import type { ProfileId } from '../../schemas/ids.ts';
 import type { CallChange, TurnWhatIf } from '../../src/core/index.ts';
-import type { OfferChange } from '../../src/core/what-if.ts';
+import type { OfferChange } from '../../src/core/compare/what-if.ts';
 import type { ShownDiff } from './state.ts';
 import type { Fault } from './verdicts.ts';
 

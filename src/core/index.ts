@@ -20,14 +20,14 @@ export {
 } from './checkpoint.ts';
 export { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 export { type ContentRef, contentRefs } from './content-refs.ts';
-export { type JsonDiff, type JsonDifference, diffJson } from './diff.ts';
+export { type JsonDiff, type JsonDifference, diffJson } from './compare/diff.ts';
 export {
   type StreamDiff,
   type StreamDiffOptions,
   type StreamDiffer,
   diffStreams,
   newStreamDiffer,
-} from './diff-streams.ts';
+} from './compare/diff-streams.ts';
 export { effects } from './effects.ts';
 export { type CallExplanation, type CallHistory, explainCall, newCallHistory } from './explain-call.ts';
 export { type ToolExplanation, type ToolHistory, explain, newToolHistory } from './explain-tools.ts';
@@ -61,5 +61,12 @@ export { type NewStep, type Step, decodeEvent, step, stepNew } from './step.ts';
 export { resultsDigest } from '../../reducers/batch-results.ts';
 export { type CallResult, type RunResults, newRunResults } from './run-results.ts';
 export { type CallSpan, type CallTimeline, type Timeline, type TurnTimeline, newTimeline } from './timeline.ts';
-export { type Alternative, type Judged, type TurnWhatIf, type WhatIf, newWhatIf, toolsUnder } from './what-if.ts';
-export type { CallChange, CallDecision } from './what-if-calls.ts';
+export {
+  type Alternative,
+  type Judged,
+  type TurnWhatIf,
+  type WhatIf,
+  newWhatIf,
+  toolsUnder,
+} from './compare/what-if.ts';
+export type { CallChange, CallDecision } from './compare/what-if-calls.ts';

@@ -1,7 +1,7 @@
 // A turn that would have been decided differently, as lines for people and as an object for programs.
 import pc from 'picocolors';
-import type { OfferChange, TurnWhatIf } from '../core/what-if.ts';
-import type { CallChange, CallDecision } from '../core/what-if-calls.ts';
+import type { OfferChange, TurnWhatIf } from '../core/compare/what-if.ts';
+import type { CallChange, CallDecision } from '../core/compare/what-if-calls.ts';
 import { clipJson } from './clip-json.ts';
 
 const WIDTH = 60;

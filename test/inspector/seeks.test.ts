@@ -29,15 +29,18 @@ function longStream(events: number, random: Random): StreamRecord[] {
 
 test('every position of a long stream is that of a plain fold', async () => {
   const random = randomFrom(1);
-  const records = longStream(2_000, random);
+  const records = longStream(1_500, random);
   const plain = foldedIn(records);
   const fold = await foldOf(records);
-  expect(fold.kept.length).toBeGreaterThan(5);
-  for (let round = 0; round < roundsOf(60); round += 1) {
+  expect(fold.kept.length).toBeGreaterThan(3);
+  for (let at = 0; at <= plain.length; at += 1) {
+    expect(at - (fold.kept.before(at)?.state.version ?? -Infinity)).toBeLessThan(2 * KEPT_EVERY);
+  }
+  for (let round = 0; round < roundsOf(25); round += 1) {
     const at = 1 + random.below(plain.length);
     expect(stateDigest(await fold.stateAt(at)), `at ${at}`).toBe(stateDigest(plain[at - 1]?.after as never));
   }
-  for (let round = 0; round < roundsOf(10); round += 1) {
+  for (let round = 0; round < roundsOf(4); round += 1) {
     const from = random.below(plain.length);
     const to = Math.min(plain.length, from + random.below(3 * KEPT_EVERY));
     const seen: number[] = [];
@@ -46,18 +49,10 @@ test('every position of a long stream is that of a plain fold', async () => {
   }
 });
 
-test('no kept state is further from a position than two commits and 256 events', async () => {
-  const records = longStream(3_000, randomFrom(2));
-  const fold = await foldOf(records);
-  for (let at = 0; at <= 3_000; at += 1) {
-    expect(at - (fold.kept.before(at)?.state.version ?? -Infinity)).toBeLessThan(2 * KEPT_EVERY);
-  }
-});
-
 test('random sessions have the same states at each position', async () => {
-  for (let seed = 1; seed <= roundsOf(8); seed += 1) {
+  for (let seed = 1; seed <= roundsOf(2); seed += 1) {
     const random = randomFrom(seed);
-    const { session } = walk(seed, 120);
+    const { session } = walk(seed, 80);
     const sizes = Array.from({ length: 200 }, () => 1 + random.below(5));
     const records = recordsOf(session, sizes);
     const plain = foldedIn(records);
@@ -69,11 +64,11 @@ test('random sessions have the same states at each position', async () => {
 });
 
 test('a file is read from any position, also where it was not read before', async () => {
-  const records = longStream(4_000, randomFrom(3));
+  const records = longStream(2_500, randomFrom(3));
   const events = commitsIn(records).flatMap((commit) => eventsIn(commit));
   expect(linesOf(records).length).toBeGreaterThan(1_000_000);
   const random = randomFrom(4);
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < 8; round += 1) {
     const source = fileOf(records);
     expect(await source.total()).toBe(events.length);
     const from = random.below(events.length);
@@ -87,7 +82,7 @@ test('a file is read from any position, also where it was not read before', asyn
 });
 
 test('asks are answered while a source folds', async () => {
-  const fold = newStreamFold(fileOf(longStream(4_000, randomFrom(5))));
+  const fold = newStreamFold(fileOf(longStream(1_000, randomFrom(5))));
   const ran = fold.run();
   let turns = 0;
   while (!fold.progress().done) {
@@ -95,5 +90,5 @@ test('asks are answered while a source folds', async () => {
     await new Promise((resolve) => void setImmediate(resolve));
   }
   await ran;
-  expect(turns).toBeGreaterThan(5);
+  expect(turns).toBeGreaterThan(2);
 });

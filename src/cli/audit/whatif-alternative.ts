@@ -11,8 +11,8 @@ import {
   policyPreset,
   profileAlternative,
   registryAlternative,
-} from '../../core/alternative.ts';
-import type { Alternative } from '../../core/what-if.ts';
+} from '../../core/compare/alternative.ts';
+import type { Alternative } from '../../core/compare/what-if.ts';
 import { readText } from '../files.ts';
 import { CommandFailure } from '../output.ts';
 

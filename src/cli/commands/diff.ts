@@ -1,8 +1,13 @@
 // `refold diff`: where two recorded streams first differ, and how their states differ then and at the end.
 import pc from 'picocolors';
 import type { StreamRecord } from '../../../schemas/record.ts';
-import type { JsonDiff, JsonDifference } from '../../core/diff.ts';
-import { IGNORED_IN_RECORDS, IGNORED_IN_STATE, type StreamDiff, newStreamDiffer } from '../../core/diff-streams.ts';
+import type { JsonDiff, JsonDifference } from '../../core/compare/diff.ts';
+import {
+  IGNORED_IN_RECORDS,
+  IGNORED_IN_STATE,
+  type StreamDiff,
+  newStreamDiffer,
+} from '../../core/compare/diff-streams.ts';
 import type { Output } from '../output.ts';
 import { type Source, doesNotFold, withSources } from '../audit/source.ts';
 import { clipJson } from '../../shown/clip-json.ts';

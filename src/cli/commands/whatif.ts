@@ -4,7 +4,13 @@ import pc from 'picocolors';
 import { claimsOf } from '../../../reducers/claims.ts';
 import { newReplayer } from '../../core/replay.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
-import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
+import {
+  type Alternative,
+  type CallToJudge,
+  type Judged,
+  type TurnWhatIf,
+  newWhatIf,
+} from '../../core/compare/what-if.ts';
 import { newRequestBudget } from '../../engine/edge/budget.ts';
 import { type SchemaCheck, newSchemaCheck } from '../../engine/edge/schema-check.ts';
 import { storedArguments } from '../../client/stored-arguments.ts';

@@ -1,11 +1,11 @@
 // How two recorded streams differ: the first position with different events, and the differences of the states there and
 // at the end. Both are folded commit by commit, so that streams of any length need the memory of two states and the events
 // of two commits.
-import type { JsonObject } from '../../schemas/json.ts';
-import { type StreamRecord, versionAfter } from '../../schemas/record.ts';
-import type { SessionState } from '../../schemas/state.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { type StreamRecord, versionAfter } from '../../../schemas/record.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import { type IgnorePath, type JsonDiff, diffJson } from './diff.ts';
-import { type Divergence, type Replayer, newReplayer } from './replay.ts';
+import { type Divergence, type Replayer, newReplayer } from '../replay.ts';
 
 export interface StreamDiffOptions {
   /** Compares everything. By default {@link IGNORED_IN_RECORDS} and {@link IGNORED_IN_STATE} are left out. */

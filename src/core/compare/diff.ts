@@ -1,7 +1,7 @@
 // How two JSON values differ: the paths (RFC 6901) with different values. The number of differences kept is bounded; the
 // others are counted.
-import { pointerSegment } from '../../schemas/rejection.ts';
-import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
+import { pointerSegment } from '../../../schemas/rejection.ts';
+import { type Json, type JsonObject, isPlainObject } from '../../../schemas/json.ts';
 
 /** One path at which two values differ. `a` or `b` is absent when that side has nothing at the path. */
 export interface JsonDifference {

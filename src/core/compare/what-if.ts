@@ -3,28 +3,28 @@
 // it does when a call is first observed. Each turn is decided alone, because a model's answer to another result is
 // unknown.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
-import { planBatch } from '../../reducers/planner.ts';
-import { profilesOf, registryOf } from '../../reducers/registry.ts';
-import { guardRepeats } from '../../reducers/repeat-guard.ts';
-import { rulesOf } from '../../reducers/rules/known-rules.ts';
-import { canonicalText } from '../../schemas/canonical.ts';
-import type { ConsentPolicy, ConsentState } from '../../schemas/consent.ts';
-import type { EventOfKind } from '../../schemas/event.ts';
-import type { ProfileId, RunId, ToolId } from '../../schemas/ids.ts';
-import type { ToolBatchPlan } from '../../schemas/plan.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
-import type { SessionState } from '../../schemas/state.ts';
-import type { Claim, SchemaVerdict, ToolCallObserved } from '../../schemas/tool-call.ts';
+import { computeEffectiveTools } from '../../../reducers/effective-tools.ts';
+import { planBatch } from '../../../reducers/planner.ts';
+import { profilesOf, registryOf } from '../../../reducers/registry.ts';
+import { guardRepeats } from '../../../reducers/repeat-guard.ts';
+import { rulesOf } from '../../../reducers/rules/known-rules.ts';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { ConsentPolicy, ConsentState } from '../../../schemas/consent.ts';
+import type { EventOfKind } from '../../../schemas/event.ts';
+import type { ProfileId, RunId, ToolId } from '../../../schemas/ids.ts';
+import type { ToolBatchPlan } from '../../../schemas/plan.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import type { Claim, SchemaVerdict, ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type {
   EffectiveToolSet,
   ToolOverrides,
   ToolPackage,
   ToolProfiles,
   ToolRegistry,
-} from '../../schemas/tool-set.ts';
-import type { ToolSpec } from '../../schemas/tool-spec.ts';
-import type { FoldedEvent } from './folded-event.ts';
+} from '../../../schemas/tool-set.ts';
+import type { ToolSpec } from '../../../schemas/tool-spec.ts';
+import type { FoldedEvent } from '../folded-event.ts';
 import { type CallChange, compareCalls } from './what-if-calls.ts';
 
 /** What is different. Omitted fields are as recorded, at each position. */

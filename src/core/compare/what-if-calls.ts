@@ -1,10 +1,10 @@
 // How two plans of the same observed calls differ, call by call.
-import { plannedOf } from '../../reducers/batch-index.ts';
-import { canonicalText } from '../../schemas/canonical.ts';
-import type { CallId } from '../../schemas/ids.ts';
-import type { Json } from '../../schemas/json.ts';
-import type { CallRejectionCode, PlannedToolCall, ToolBatchPlan } from '../../schemas/plan.ts';
-import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { plannedOf } from '../../../reducers/batch-index.ts';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { CallId } from '../../../schemas/ids.ts';
+import type { Json } from '../../../schemas/json.ts';
+import type { CallRejectionCode, PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
+import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 
 /** The decision of a plan on one call. The tool's definition is not part of it: that is a change of the offer. */
 export type CallDecision =

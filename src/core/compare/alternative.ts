@@ -1,17 +1,17 @@
 // The alternatives of a what-if as people write them: tools as their authors write them, profiles and policies.
 import { type Either, chain, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { findPackageFault } from '../../reducers/registry.ts';
-import { type Codec, decode, list } from '../../schemas/codec.ts';
-import { ConsentPolicy } from '../../schemas/consent.ts';
-import { type ToolDefinition, defineTool } from '../../schemas/define-tool.ts';
-import { ProfileId } from '../../schemas/ids.ts';
-import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
-import { PROFILES_MAX, TOOLS_MAX } from '../../schemas/limits.ts';
-import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { ProviderProfile, ToolProfile } from '../../schemas/tool-set.ts';
-import { ToolSpec } from '../../schemas/tool-spec.ts';
-import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
+import { findPackageFault } from '../../../reducers/registry.ts';
+import { type Codec, decode, list } from '../../../schemas/codec.ts';
+import { ConsentPolicy } from '../../../schemas/consent.ts';
+import { type ToolDefinition, defineTool } from '../../../schemas/define-tool.ts';
+import { ProfileId } from '../../../schemas/ids.ts';
+import { type Json, type JsonObject, isPlainObject } from '../../../schemas/json.ts';
+import { PROFILES_MAX, TOOLS_MAX } from '../../../schemas/limits.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import { ProviderProfile, ToolProfile } from '../../../schemas/tool-set.ts';
+import { ToolSpec } from '../../../schemas/tool-spec.ts';
+import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
 import type { Alternative } from './what-if.ts';
 
 /** The policies that have a name. */
