@@ -3,13 +3,15 @@
 //
 // A sandbox takes time to set up. For part of that time its inner process is in a group that is not known outside, and
 // does not yet end with the outer process. So the sandbox starts only after the keeper holds the outer group, and the
-// command starts only after the keeper holds the inner group too: if the bridge or the sandbox ends in between, the second
-// gate never opens.
+// command starts only after the keeper holds the inner group too, and after the mounts were checked: if the bridge or the
+// sandbox ends in between, the second gate never opens.
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import { SANDBOX_POLL_MS } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import type { Keeper } from './keeper.ts';
-import type { Launch } from './sandbox.ts';
+import type { Launch, LaunchedSandbox } from './sandbox.ts';
 
 export interface CommandProcesses {
   /** Resolves when the command has started; rejects when the keeper cannot hold its groups, or its sandbox fails. */
@@ -29,19 +31,26 @@ export interface StartedProcess {
 }
 
 export function superviseProcesses({ child, outer, launch }: StartedProcess, keeper: Keeper): CommandProcesses {
-  const inner = launch.reportsChild ? readInnerPid(child) : null;
+  const { sandbox } = launch;
+  const inner = sandbox === null ? null : readInnerPid(child);
   const gate = child.stdio[3] as Writable | null | undefined;
   gate?.on('error', () => undefined);
+  const setUp = (child.stdio as readonly unknown[])[5] as Writable | null | undefined;
+  setUp?.on('error', () => undefined);
   let open = !launch.gated;
 
   async function start(): Promise<void> {
-    if (!launch.gated) return;
+    if (!launch.gated && sandbox === null) return;
     await keeper.hold(outer);
-    if (inner !== null) {
+    if (inner !== null && sandbox !== null) {
       gate?.write('go\n');
       const pid = await inner.reported;
-      if (pid === null) throw new ToolFault('spawn_failed', 'the sandbox could not be set up');
+      if (pid === null) throw notSetUp();
       await keeper.hold(pid);
+      if (sandbox.waits) {
+        await checkSetUp(child, pid, sandbox);
+        setUp?.end('go\n');
+      }
     }
     open = true;
     gate?.end('go\n');
@@ -52,6 +61,7 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
     signalGroup(inner?.pid() ?? null, 'SIGKILL');
     // Last, so that a process that waits at the gate ends by the signal. Nothing is written to the gate in between.
     gate?.destroy();
+    setUp?.destroy();
   };
   const started = start();
   return {
@@ -70,6 +80,22 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
     },
   };
 }
+
+/** A sandbox says nothing when it is set up, so it is asked. The end of the command's time ends it, and this, too. */
+async function checkSetUp(child: ChildProcess, pid: number, sandbox: LaunchedSandbox): Promise<void> {
+  try {
+    while (!sandbox.isSetUp(pid)) {
+      await setTimeout(SANDBOX_POLL_MS);
+      if (child.exitCode !== null || child.signalCode !== null) throw notSetUp();
+    }
+    sandbox.check(pid);
+  } catch (error) {
+    // The process has ended, or this one may not look at it.
+    throw error instanceof ToolFault ? error : notSetUp();
+  }
+}
+
+const notSetUp = (): ToolFault => new ToolFault('spawn_failed', 'the sandbox could not be set up');
 
 interface InnerPid {
   /** Null until it is known. */

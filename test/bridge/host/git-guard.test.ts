@@ -333,7 +333,7 @@ test('commands that overlap share one search, and a failed one fails each of the
   const files = makeWorkspace({});
   const workspace = openWorkspace(files.path);
   mkdirSync(files.tempDir);
-  const guard = openGitGuard(workspace, files.tempDir);
+  const guard = openGitGuard(workspace, () => [files.tempDir]);
   const ends: (() => void)[] = [];
   const held = (): Promise<void> => new Promise((resolve) => ends.push(resolve));
   const both = [guard.around(held), guard.around(held)];
@@ -356,7 +356,7 @@ test('what could not be moved is not taken for the own of the user by the next s
   const files = makeWorkspace({});
   mkdirSync(files.tempDir);
   const workspace = openWorkspace(files.path);
-  const guard = openGitGuard(workspace, files.tempDir);
+  const guard = openGitGuard(workspace, () => [files.tempDir]);
   const plant = (): Promise<void> => {
     mkdirSync(files.at('.git'));
     return Promise.resolve();
@@ -382,7 +382,7 @@ test('a workspace with more git directories than a sandbox can show read-only ru
   for (let count = 0; count <= GIT_ENTRIES_MAX; count += 1) mkdirSync(files.at(`${count}/.git`), { recursive: true });
   mkdirSync(files.tempDir);
   const workspace = openWorkspace(files.path);
-  const guard = openGitGuard(workspace, files.tempDir);
+  const guard = openGitGuard(workspace, () => [files.tempDir]);
   const message = `the workspace has ${GIT_ENTRIES_MAX + 1} git directories`;
   await expect(guard.around(() => Promise.resolve())).rejects.toThrow(message);
   rmSync(files.at('0/.git'), { recursive: true });

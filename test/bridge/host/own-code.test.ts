@@ -5,8 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHelper, programDirectories } from '../../../bridge/host/exec/find-program.ts';
 import { openHost } from '../../../bridge/host/open-host.ts';
-import { findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
-import { ownCodeIn, refuseOwnCode } from '../../../bridge/host/workspace/own-code.ts';
+import { openOwnCode, refuseOwnCode } from '../../../bridge/host/workspace/own-code.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type TestHost, type TestWorkspace, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
@@ -109,7 +108,8 @@ test("refold's own checkout is refused as a workspace, with what to do", async (
 
 describe('own code in a workspace', () => {
   const found = (files: TestWorkspace, packagePath: string, node = process.execPath): readonly string[] =>
-    ownCodeIn(files.path, { package: files.at(packagePath), node })
+    openOwnCode(files.path, { package: files.at(packagePath), node })
+      .shown()
       .map((place) => place.slice(files.path.length + 1))
       .toSorted();
 
@@ -162,33 +162,6 @@ test('helper programs are not looked up beside node, which a project may contain
       for (const name of ['bwrap', 'sh', 'prlimit']) expect(findHelper(name) ?? '').not.toContain(files.path);
     } finally {
       process.execPath = node;
-    }
-  });
-});
-
-test('rg is not taken from the workspace, whatever path of PATH leads there', () => {
-  withFiles({}, (files) => {
-    plant(files, 'bin/rg');
-    symlinkSync(files.path, files.tempDir);
-    mkdirSync(files.at('../outer'));
-    symlinkSync(files.at('bin/rg'), files.at('../outer/rg'));
-    mkdirSync(files.at('../far'));
-    renameSync(files.at('bin/rg'), files.at('../far/rg'));
-    plant(files, 'bin/rg');
-    mkdirSync(files.at('linked'));
-    symlinkSync(files.at('../far/rg'), files.at('linked/rg'));
-    const before = process.env['PATH'];
-    const foundOn = (path: string): string | undefined => {
-      process.env['PATH'] = path;
-      return findRipgrep(files.path, null)?.path;
-    };
-    try {
-      for (const alias of ['bin', '../workspace/bin', '../host/bin', '../outer', 'linked', '../host/linked'])
-        expect([alias, foundOn(`${files.path}/${alias}`)]).toEqual([alias, undefined]);
-      expect(foundOn(`/${files.at('bin')}`)).toBeUndefined();
-      expect(foundOn(`/${files.at('bin')}:${dirname(files.path)}/far`)).toBe(`${dirname(files.path)}/far/rg`);
-    } finally {
-      process.env['PATH'] = before;
     }
   });
 });
