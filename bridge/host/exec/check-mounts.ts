@@ -47,7 +47,9 @@ export function findUnasked(
   const byPath = new Map(shields.map((shield) => [shield.path, shield]));
   const points = new Set(outside.map(({ point }) => point));
   const showsSame = ({ point, device, root }: Mount, path = point): boolean =>
-    outside.some((on) => isWithin(path, on.point) && device === on.device && root === join(on.root, relative(on.point, path)));
+    outside.some(
+      (on) => isWithin(path, on.point) && device === on.device && root === join(on.root, relative(on.point, path)),
+    );
   const isNew = ({ device, root, type }: Mount): boolean => !devices.has(device) && root === '/' && NEW_TYPES.has(type);
 
   function isAsked(mount: Mount): boolean {

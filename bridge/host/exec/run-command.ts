@@ -126,7 +126,8 @@ function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: Co
   const { gated, sandbox } = launch;
   const stdio: StdioNull[] = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
   if (gated || sandbox !== null) stdio.push(gated ? 'pipe' : 'ignore');
-  if (sandbox !== null) stdio.push('pipe', sandbox.waits ? 'pipe' : 'ignore', sandbox.filter === null ? 'ignore' : 'pipe');
+  if (sandbox !== null)
+    stdio.push('pipe', sandbox.waits ? 'pipe' : 'ignore', sandbox.filter === null ? 'ignore' : 'pipe');
   const child = spawnAlone(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
   if (sandbox !== null && sandbox.filter !== null) {
     const filter = (child.stdio as readonly unknown[])[6] as Writable | null | undefined;

@@ -186,7 +186,11 @@ function confined(workspace: Workspace, identity: Owner | null, confinement: Con
   const { bwrap, limits, mounts, usernsFlags, filter } = confinement;
   const outer = startGate('keep');
   const inner = startGate('close');
-  const argvOf = (command: Command, shields: readonly Shield[] | null, before: readonly string[]): readonly string[] => {
+  const argvOf = (
+    command: Command,
+    shields: readonly Shield[] | null,
+    before: readonly string[],
+  ): readonly string[] => {
     const plan = { mounts, usernsFlags, filtered: filter !== null, waits: shields !== null, shields: shields ?? [] };
     return [bwrap, ...bwrapArguments(workspace, plan, command), '--', ...before, ...limits, ...command.argv];
   };

@@ -73,7 +73,10 @@ export function openGitGuard(workspace: Workspace, places: RecordPlaces): GitGua
       if (unmoved.size === 0) record.remove();
       return NOTHING;
     }
-    const { quarantined, left, isPartial, unsearched } = await quarantineNew({ workspace, record, places }, known.found);
+    const { quarantined, left, isPartial, unsearched } = await quarantineNew(
+      { workspace, record, places },
+      known.found,
+    );
     for (const { id } of left) unmoved.add(id);
     // The next host tries again when this one is killed.
     if (left.length === 0) record.remove();

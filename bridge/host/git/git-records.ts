@@ -7,16 +7,7 @@
 // the workspace, then what others moved, as JSON, an item a line. They exist from before the search until nothing is left to
 // be done.
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fsyncSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
 import { errorName } from '../outcome.ts';
@@ -54,7 +45,9 @@ export function abandonedRecords(
     .filter((name) => !isAlive(tagOf(name)))
     .flatMap((name) => {
       const record = recordAt(workspace, places, name);
-      const found = directories.map((place) => readKnown(join(place, `${name}.json`), workspace)).find((known) => known);
+      const found = directories
+        .map((place) => readKnown(join(place, `${name}.json`), workspace))
+        .find((known) => known);
       if (found) return [{ found, record }];
       // Its commands never started, or it is of another workspace.
       if (directories.some((place) => isOf(workspace, join(place, `${name}.moved`)))) record.remove();

@@ -51,9 +51,7 @@ const OFFERED = ['refold', '.bin/refold'] as const;
 /** The paths in the workspace that show one of these places, the outermost only. */
 function shownIn(workspace: string, places: readonly string[]): readonly string[] {
   const mounts = readMounts();
-  const shown = places
-    .flatMap((place) => pathsShowing(place, mounts))
-    .filter((path) => isWithin(path, workspace));
+  const shown = places.flatMap((place) => pathsShowing(place, mounts)).filter((path) => isWithin(path, workspace));
   return [...new Set(shown)].filter((path) => !shown.some((other) => other !== path && isWithin(path, other)));
 }
 
@@ -105,16 +103,16 @@ function packagesIn(workspace: string, running: RunningCode): readonly string[] 
   const target = existsSync(installed) ? realpathSync(installed) : null;
   return [
     realpathSync(running.package),
-    ...(target === null || pathsShowing(target, readMounts()).some((shown) => isWithin(workspace, shown)) ? [] : [target]),
+    ...(target === null || pathsShowing(target, readMounts()).some((shown) => isWithin(workspace, shown))
+      ? []
+      : [target]),
   ];
 }
 
 /** The directories in which node looks up what these packages import, and npx looks up refold. */
 function moduleDirectories(workspace: string, running: RunningCode): readonly string[] {
   const own = join(workspace, 'node_modules');
-  const offersRefold = OFFERED.some(
-    (name) => lstatSync(join(own, name), { throwIfNoEntry: false }) !== undefined,
-  );
+  const offersRefold = OFFERED.some((name) => lstatSync(join(own, name), { throwIfNoEntry: false }) !== undefined);
   return [...(offersRefold ? [own] : []), ...packagesIn(workspace, running).flatMap(modulesAbove)];
 }
 

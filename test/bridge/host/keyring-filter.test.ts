@@ -73,7 +73,9 @@ describe.runIf(hasBwrap && hasPerl && keyringFilter() !== null)('a command in a 
     expect(text.match(/-1 38/g)).toHaveLength(3);
     const keys = await host.call('host.exec', { argv: ['sh', '-c', 'cat /proc/keys /proc/key-users | wc -c'] });
     expect(keys.text).toMatch(/^0$/m);
-    const open = await host.call('host.exec', { argv: ['sh', '-c', 'for fd in /proc/self/fd/*; do echo "${fd##*/}"; done'] });
+    const open = await host.call('host.exec', {
+      argv: ['sh', '-c', 'for fd in /proc/self/fd/*; do echo "${fd##*/}"; done'],
+    });
     // The fourth is the directory that the shell lists.
     expect(open.text.match(/^\d$/gm)).toEqual(['0', '1', '2', '3']);
     await host.end();
