@@ -6,10 +6,12 @@
 // command starts only after the keeper holds the inner group too, and after the mounts were checked: if the bridge or the
 // sandbox ends in between, the second gate never opens.
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { SANDBOX_POLL_MS } from '../../../schemas/limits.ts';
-import { ToolFault } from '../outcome.ts';
+import { ToolFault, errorName } from '../outcome.ts';
 import type { Keeper } from './keeper.ts';
 import type { Launch, LaunchedSandbox } from './sandbox.ts';
 
@@ -38,6 +40,7 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
   const setUp = (child.stdio as readonly unknown[])[5] as Writable | null | undefined;
   setUp?.on('error', () => undefined);
   let open = !launch.gated;
+  let stopped = false;
 
   async function start(): Promise<void> {
     if (!launch.gated && sandbox === null) return;
@@ -48,7 +51,8 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
       if (pid === null) throw notSetUp();
       await keeper.hold(pid);
       if (sandbox.waits) {
-        await checkSetUp(child, pid, sandbox);
+        // The inner process would not end with the outer one yet.
+        if (stopped || !(await checkSetUp(child, pid, sandbox)) || isEnding(outer)) return;
         setUp?.end('go\n');
       }
     }
@@ -56,6 +60,7 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
     gate?.end('go\n');
   }
   const kill = (): void => {
+    stopped = true;
     signalGroup(outer, 'SIGKILL');
     // After the outer group: the inner process is in that one until it leads its own.
     signalGroup(inner?.pid() ?? null, 'SIGKILL');
@@ -81,19 +86,43 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
   };
 }
 
-/** A sandbox says nothing when it is set up, so it is asked. The end of the command's time ends it, and this, too. */
-async function checkSetUp(child: ChildProcess, pid: number, sandbox: LaunchedSandbox): Promise<void> {
+/**
+ * A sandbox says nothing when it is set up, so it is asked. The end of the command's time ends it, and this, too. False when a
+ * signal ended it meanwhile: then nothing of the command runs.
+ */
+async function checkSetUp(child: ChildProcess, pid: number, sandbox: LaunchedSandbox): Promise<boolean> {
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
   try {
-    while (!sandbox.isSetUp(pid)) {
-      await setTimeout(SANDBOX_POLL_MS);
-      if (child.exitCode !== null || child.signalCode !== null) throw notSetUp();
+    while (!hasEnded() && !sandbox.isSetUp(pid)) await setTimeout(SANDBOX_POLL_MS);
+    if (!hasEnded()) {
+      sandbox.check(pid);
+      return true;
     }
-    sandbox.check(pid);
   } catch (error) {
-    // The process has ended, or this one may not look at it.
-    throw error instanceof ToolFault ? error : notSetUp();
+    if (error instanceof ToolFault) throw error;
+    // The inner process has ended, so the outer one ends; or this process may not look at it.
+    if (!GONE.has(errorName(error))) throw notSetUp();
+    if (!hasEnded()) await once(child, 'exit');
+  }
+  if (child.signalCode === null) throw notSetUp();
+  return false;
+}
+
+/** Whether a process has ended, or SIGKILL is about to end it: this process hears of it only later. */
+function isEnding(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    const [, pending = '0'] = /^ShdPnd:\s*([0-9a-f]+)$/m.exec(status) ?? [];
+    return /^State:\s*[ZX]/m.test(status) || (BigInt(`0x${pending}`) & SIGKILL_BIT) !== 0n;
+  } catch {
+    return true;
   }
 }
+
+const SIGKILL_BIT = 1n << 8n;
+
+/** What reading of a process in /proc answers when there is none, or its end has begun. */
+const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ESRCH', 'EINVAL']);
 
 const notSetUp = (): ToolFault => new ToolFault('spawn_failed', 'the sandbox could not be set up');
 

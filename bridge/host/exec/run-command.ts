@@ -130,7 +130,7 @@ function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: Co
     stdio.push('pipe', sandbox.waits ? 'pipe' : 'ignore', sandbox.filter === null ? 'ignore' : 'pipe');
   const child = spawnAlone(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
   if (sandbox !== null && sandbox.filter !== null) {
-    const filter = (child.stdio as readonly unknown[])[6] as Writable | null | undefined;
+    const filter = (child.stdio as readonly unknown[] | undefined)?.[6] as Writable | null | undefined;
     filter?.on('error', () => undefined).end(sandbox.filter);
   }
   child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk)).on('error', () => undefined);

@@ -144,8 +144,16 @@ describe('the mounts of a sandbox', () => {
     ['the home directory, in /tmp', '30 10 8:1 /home/me /tmp/x rw - ext4 /dev/sda rw', '/tmp/x'],
     ['a file system of the user, in /dev', '30 10 0:9 / /dev/shm rw - tmpfs tmpfs rw', '/dev/shm'],
     ['the parent of the workspace in it', '30 17 8:1 /home/me /home/me/ws/a rw - ext4 /dev/sda rw', '/home/me/ws/a'],
-    ['a path in the workspace that was not asked for', '30 17 8:1 /home/me/ws/b /home/me/ws/b rw - ext4 s rw', '/home/me/ws/b'],
-    ['a git directory once more, writable', '30 20 8:1 /home/me/ws/a/.git /home/me/ws/a/.git rw - ext4 s rw', '/home/me/ws/a/.git'],
+    [
+      'a path in the workspace that was not asked for',
+      '30 17 8:1 /home/me/ws/b /home/me/ws/b rw - ext4 s rw',
+      '/home/me/ws/b',
+    ],
+    [
+      'a git directory once more, writable',
+      '30 20 8:1 /home/me/ws/a/.git /home/me/ws/a/.git rw - ext4 s rw',
+      '/home/me/ws/a/.git',
+    ],
     ['what was hidden, above', '30 21 8:1 /home/me/ws/data /home/me/ws/data ro - ext4 s rw', '/home/me/ws/data'],
     ['another root', '30 10 8:1 / / rw - ext4 /dev/sda rw', '/'],
   ])('are refused with %s', (_, line, point) => {
