@@ -56,7 +56,7 @@ export function bwrapArguments(
 }
 
 const masked = (): readonly string[] =>
-  [...MASKED].filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', '/dev/null', path]);
+  [...MASKED].flatMap((path) => (existsSync(path) ? ['--ro-bind', '/dev/null', path] : []));
 
 /** Mounts of the system's programs; with `withNode`, also of the running node when it is installed elsewhere. */
 export function systemMounts(withNode: boolean): SandboxMounts {

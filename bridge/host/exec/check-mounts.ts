@@ -43,40 +43,67 @@ export function findUnasked(
   outside: readonly Mount[],
   { workspace, shown, shields }: Asked,
 ): string | undefined {
-  const devices = new Set(outside.map(({ device }) => device));
+  const seen = viewOf(outside);
   const byPath = new Map(shields.map((shield) => [shield.path, shield]));
-  const points = new Set(outside.map(({ point }) => point));
-  const showsSame = ({ point, device, root }: Mount, path = point): boolean =>
-    outside.some(
-      (on) => isWithin(path, on.point) && device === on.device && root === join(on.root, relative(on.point, path)),
-    );
-  const isNew = ({ device, root, type }: Mount): boolean => !devices.has(device) && root === '/' && NEW_TYPES.has(type);
 
   function isAsked(mount: Mount): boolean {
     const { point } = mount;
     const shield = byPath.get(point);
-    if (shield?.as === 'hidden-directory' && isNew(mount) && mount.type === 'tmpfs') return true;
-    if (shield?.as === 'hidden-file' && showsSame(mount, '/dev/null')) return true;
-    if (isWithin(point, workspace.path))
-      return (shield !== undefined || point === workspace.path || points.has(point)) && showsSame(mount);
-    if (point === '/') return mount.device !== '' && !devices.has(mount.device) && mount.type === 'tmpfs';
-    if (MASKED.has(point) && showsSame(mount, '/dev/null')) return true;
-    // bubblewrap mounts parts of its new /proc over themselves.
-    if (['/proc', '/dev', '/tmp'].some((place) => isWithin(point, place)) && !devices.has(mount.device))
-      return NEW_TYPES.has(mount.type);
-    return [...shown, '/dev'].some((place) => isWithin(point, place)) && showsSame(mount);
+    if (shield !== undefined && isHiding(shield, mount, seen)) return true;
+    if (isWithin(point, workspace.path)) {
+      const isMeant = shield !== undefined || point === workspace.path || seen.isPoint(point);
+      return isMeant && seen.isSame(mount);
+    }
+    return isOfSystem(mount, shown, seen);
   }
 
   const unasked = inside.find((mount) => !isAsked(mount));
   if (unasked !== undefined) return unasked.point;
   const missing = [{ path: workspace.path, as: 'above' } as const, ...shields].find(({ path, as }) => {
     const top = inside.findLast(({ point }) => point === path);
-    return top === undefined || (as !== 'above' && !top.readOnly) || (as.startsWith('hidden') && showsSame(top));
+    return top === undefined || (as !== 'above' && !top.readOnly) || (as.startsWith('hidden') && seen.isSame(top));
   });
   return missing?.path;
 }
 
+/** What this process sees at the paths where a sandbox mounts. */
+interface View {
+  isPoint(path: string): boolean;
+  /** Whether a mount shows what is at this path here, by default at the path where it is mounted. */
+  isSame(mount: Mount, path?: string): boolean;
+  /** Whether it is a file system that is mounted nowhere here. */
+  isNew(mount: Mount): boolean;
+}
+
+function viewOf(mounts: readonly Mount[]): View {
+  const devices = new Set(mounts.map(({ device }) => device));
+  const points = new Set(mounts.map(({ point }) => point));
+  return {
+    isPoint: (path) => points.has(path),
+    isSame: ({ point, device, root }, path = point) =>
+      mounts.some(
+        (on) => isWithin(path, on.point) && device === on.device && root === join(on.root, relative(on.point, path)),
+      ),
+    isNew: ({ device, type }) => !devices.has(device) && NEW_TYPES.has(type),
+  };
+}
+
+/** The file systems that bubblewrap makes. */
 const NEW_TYPES: ReadonlySet<string> = new Set(['tmpfs', 'proc', 'devpts', 'mqueue']);
+
+function isHiding({ as }: Shield, mount: Mount, seen: View): boolean {
+  if (as === 'hidden-directory') return mount.type === 'tmpfs' && seen.isNew(mount);
+  return as === 'hidden-file' && seen.isSame(mount, '/dev/null');
+}
+
+/** Whether a mount outside the workspace may be there. bubblewrap mounts parts of its new /proc over themselves. */
+function isOfSystem(mount: Mount, shown: readonly string[], seen: View): boolean {
+  const { point } = mount;
+  if (point === '/') return mount.type === 'tmpfs' && seen.isNew(mount);
+  if (MASKED.has(point) && seen.isSame(mount, '/dev/null')) return true;
+  const isIn = (places: readonly string[]): boolean => places.some((place) => isWithin(point, place));
+  return (isIn(['/proc', '/dev', '/tmp']) && seen.isNew(mount)) || (isIn([...shown, '/dev']) && seen.isSame(mount));
+}
 
 /** Files of the kernel that a sandbox shows empty. */
 export const MASKED: ReadonlySet<string> = new Set(['/proc/keys', '/proc/key-users']);

@@ -49,7 +49,6 @@ export const unguarded: GitGuard = {
 
 export function openGitGuard(workspace: Workspace, places: RecordPlaces): GitGuard {
   const record = openRecord(workspace.path, places);
-  const inFlight = new Set<Promise<unknown>>();
   /** Ids of what could not be moved: it is never taken for the user's own, and each search tries again. */
   const unmoved = new Set<string>();
   let running = 0;
@@ -116,9 +115,14 @@ export function openGitGuard(workspace: Workspace, places: RecordPlaces): GitGua
     return [ran.value, findings];
   }
 
+  return withIdle(enclose);
+}
+
+function withIdle(around: GitGuard['around']): GitGuard {
+  const inFlight = new Set<Promise<unknown>>();
   return {
     around(run) {
-      const work = enclose(run);
+      const work = around(run);
       const settled = work.catch(() => undefined);
       inFlight.add(settled);
       void settled.then(() => inFlight.delete(settled));
@@ -206,8 +210,8 @@ export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFi
 }
 
 const WHY_MOVED =
-  '[A command must not leave a new repository (.git, .hg and the like), no refold in node_modules, no link on the way to data of refold, ' +
-  'and in a home directory no configuration of git, ssh or a shell: programs of the user run commands that these name. ' +
+  '[A command must not leave a new repository (.git, .hg and the like), nor what `npx refold` or refold itself would follow, and in a ' +
+  'home directory no configuration of git, ssh or a shell, because programs of the user run commands that these name. ' +
   'A person who trusts it can move it back.]';
 const PARTIAL =
   '[The workspace is too large to be searched for new git directories, or has the directories above: not all of it was ' +

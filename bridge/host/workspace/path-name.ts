@@ -15,8 +15,17 @@ export interface WorkspacePath {
  * runs commands, or code, that the configuration in one names.
  */
 export const REPOSITORY_NAMES: readonly string[] = [
-  ...['.git', '.hg', '.jj', '.sl', '_darcs', '.pijul'],
-  ...['.bzr', '_MTN', '.fslckout', '_FOSSIL_', '.repo'],
+  '.git',
+  '.hg',
+  '.jj',
+  '.sl',
+  '_darcs',
+  '.pijul',
+  '.bzr',
+  '_MTN',
+  '.fslckout',
+  '_FOSSIL_',
+  '.repo',
 ];
 
 /** Whether an entry of this name makes the directory above it a repository, in which no tool may write. */
