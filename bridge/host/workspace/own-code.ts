@@ -82,7 +82,7 @@ export function refuseOwnCode(workspace: string, running: RunningCode = runningC
 }
 
 /** Whether a path without links lies in the workspace, whatever path leads there. */
-export const isInside = (real: string, workspace: string): boolean =>
+const isInside = (real: string, workspace: string): boolean =>
   pathsShowing(workspace, readMounts()).some((shown) => isWithin(real, shown));
 
 function placesOf(workspace: string, running: RunningCode): readonly string[] {
