@@ -39,10 +39,8 @@ export function openScratch(workspacePath: string, { tempDir, stateDir }: StateO
   makeDirectoryNow(patches);
   removeAbandoned(real);
   const spills = mkdtempSync(join(real, `spill-${processTagOf(process.pid)}-`));
-  const gitRecords = (): readonly string[] => {
-    const shared = sharedDirectory(workspacePath);
-    return shared === null ? [records] : [records, shared];
-  };
+  const shared = sharedDirectoryOf(workspacePath);
+  const gitRecords = (): readonly string[] => (shared !== null && isUsable(shared) ? [records, shared] : [records]);
   return {
     patches,
     records,
@@ -53,7 +51,7 @@ export function openScratch(workspacePath: string, { tempDir, stateDir }: StateO
     newSpillPath: () => join(spills, randomUUID()),
     close() {
       rmSync(spills, { recursive: true, force: true });
-      for (const directory of gitRecords()) if (directory !== records) removeEmpty(directory);
+      if (shared !== null) removeEmpty(shared);
       // A directory that the operator named stays. Those within it are removed unless something is left to finish.
       const own = [patches, records, real].filter((directory) => directory !== tempDir && directory !== stateDir);
       if (tempDir === undefined || stateDir !== undefined) for (const directory of own) removeEmpty(directory);
@@ -84,15 +82,20 @@ function removeEmpty(directory: string): void {
   }
 }
 
-/** Null where it would lie in the workspace, and where it is not this user's alone. */
-function sharedDirectory(workspacePath: string): string | null {
+/** Null where it would lie in the workspace. */
+function sharedDirectoryOf(workspacePath: string): string | null {
+  const directory = join(realpathSync(tmpdir()), `refold-git-${keyOf(workspacePath)}`);
+  return pathsShowing(directory, readMounts()).some((path) => isWithin(path, workspacePath)) ? null : directory;
+}
+
+/** Whether a directory is this user's alone, made now where there is none. */
+function isUsable(directory: string): boolean {
+  if (isPrivate(directory)) return true;
   try {
-    const directory = join(realpathSync(tmpdir()), `refold-git-${keyOf(workspacePath)}`);
-    if (pathsShowing(directory, readMounts()).some((path) => isWithin(path, workspacePath))) return null;
     makeDirectoryNow(directory);
-    return isPrivate(directory) ? directory : null;
+    return isPrivate(directory);
   } catch {
-    return null;
+    return false;
   }
 }
 
