@@ -599,8 +599,6 @@ export const BINARY_PROBE_BYTES = 8_192;
 export const GREP_BATCH_BYTES = 1_048_576;
 /** Most files in one message to the matching thread. */
 export const GREP_BATCH_FILES = 64;
-/** Fewest files for which a prefilter process is started; with fewer it costs more than it saves. */
-export const PREFILTER_FILES_MIN = 256;
 /** Longest pattern of grep and glob, in UTF-16 units. A longer one is refused. */
 export const PATTERN_CHARS_MAX = 4_096;
 /** Most alternatives that the braces of a glob expand to. More are refused. */
@@ -703,6 +701,8 @@ export const SPILL_BYTES_MAX = 16 * 1_048_576;
 export const PROGRESS_EVERY_MS = 1_000;
 /** Most bytes of output in one such report: the newest. */
 export const PROGRESS_BYTES_MAX = 4_096;
+/** How often a sandbox is asked whether everything is mounted in it, in milliseconds. */
+export const SANDBOX_POLL_MS = 1;
 /** Longest probe of the sandbox, in milliseconds. Then the sandbox counts as not available. */
 export const PROBE_MS_MAX = 5_000;
 

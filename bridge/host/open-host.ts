@@ -14,12 +14,11 @@ import { HOST_TOOLS } from './host-tools.ts';
 import { type HostOutcome, ToolFault, failed } from './outcome.ts';
 import { recoverPatches, recoveryNotes } from './patch/recover-patches.ts';
 import { createRedactor } from '../secrets/redactor.ts';
-import { openScratch } from './scratch.ts';
-import { findRipgrep } from './search/ripgrep.ts';
+import { type Scratch, openScratch } from './scratch.ts';
 import type { HostCallContext, HostParts, HostTool } from './tool.ts';
 import { type RestorableFile, restoreFiles } from './undo/restore-files.ts';
 import { refuseOwnCode } from './workspace/own-code.ts';
-import { openWorkspace } from './workspace/workspace.ts';
+import { type Workspace, openWorkspace } from './workspace/workspace.ts';
 
 export interface Host {
   /** The sandbox level in force, probed when the host opens. */
@@ -82,44 +81,45 @@ export interface HostOptions {
 
 /** Opens a workspace, and finishes or rolls back the patches that an earlier process left half written there. */
 export async function openHost(options: HostOptions): Promise<Host> {
-  const [parts, notes] = openParts(options);
-  await parts.scratch.sync();
-  return createHost(parts, notes, await recoverGit(parts.workspace, parts.scratch.records));
-}
-
-function openParts(options: HostOptions): readonly [parts: HostParts, notes: readonly string[]] {
   const { tempDir, stateDir, workspaceName } = options;
   const protect = [...(options.protect ?? []), ...(stateDir === undefined ? [] : [stateDir])];
   const workspace = openWorkspace(options.workspace, { protect, name: workspaceName });
+  let scratch: Scratch | undefined;
   try {
-    refuseOwnCode(workspace.path);
-    const { sandbox: wanted = 'auto', sandboxUid, runsCommands = true } = options;
-    const sandbox = openSandbox(workspace, { wanted, sandboxUid, runsCommands });
-    const scratch = openScratch(workspace.path, { tempDir, stateDir });
-    const notes = recoveryNotes(recoverPatches(workspace, scratch.patches));
-    const place = {
-      sandbox: sandbox.level,
-      workspace: workspace.path,
-      workspace_name: brand<'WorkspaceName'>(workspace.name),
-      ...(sandbox.sharesUser ? { commands_share_user: true } : {}),
-    };
-    const parts: HostParts = {
-      workspace,
-      sandbox,
-      scratch,
-      place,
-      sessions: createHostSessions(options.now, place),
-      commands: createRunningCommands(),
-      gitGuard: sandbox.level === 'none' ? unguarded : openGitGuard(workspace, scratch.records),
-      redactor: createRedactor(options.secrets ?? []),
-      ripgrep: findRipgrep(workspace.path, sandbox.identity),
-      now: options.now,
-    };
-    return [parts, notes];
+    scratch = openScratch(workspace.path, { tempDir, stateDir });
+    await scratch.sync();
+    // Before the own code is read: no command of a killed host may have chosen what it is.
+    const gitQuarantined = await recoverGit(workspace, scratch.gitRecords);
+    const parts = openParts(options, workspace, scratch);
+    return createHost(parts, recoveryNotes(recoverPatches(workspace, scratch.patches)), gitQuarantined);
   } catch (error) {
+    scratch?.close();
     workspace.close();
     throw error;
   }
+}
+
+function openParts(options: HostOptions, workspace: Workspace, scratch: Scratch): HostParts {
+  refuseOwnCode(workspace.path);
+  const { sandbox: wanted = 'auto', sandboxUid, runsCommands = true } = options;
+  const sandbox = openSandbox(workspace, { wanted, sandboxUid, runsCommands });
+  const place = {
+    sandbox: sandbox.level,
+    workspace: workspace.path,
+    workspace_name: brand<'WorkspaceName'>(workspace.name),
+    ...(sandbox.sharesUser ? { commands_share_user: true } : {}),
+  };
+  return {
+    workspace,
+    sandbox,
+    scratch,
+    place,
+    sessions: createHostSessions(options.now, place),
+    commands: createRunningCommands(),
+    gitGuard: sandbox.level === 'none' ? unguarded : openGitGuard(workspace, scratch.gitRecords),
+    redactor: createRedactor(options.secrets ?? []),
+    now: options.now,
+  };
 }
 
 function createHost(parts: HostParts, notes: readonly string[], gitQuarantined: readonly Quarantined[]): Host {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { makeDirectoryNow, syncDirectory } from '../../src/files/directories.ts';
 import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
+import type { RecordPlaces } from './git/git-records.ts';
 import { type StateOptions, isPrivate, openStateDirectory } from './state-directory.ts';
 import { isWithin, pathsShowing, readMounts } from './workspace/mounts.ts';
 
@@ -14,6 +15,11 @@ export interface Scratch {
   readonly patches: string;
   /** Holds what this process notes for the next one. All processes of this workspace and user share it. */
   readonly records: string;
+  /**
+   * The directories with what is known of git directories: `records`, and one that all hosts of this workspace and user share,
+   * whatever directories the operator named for each. A missing one is made again.
+   */
+  readonly gitRecords: RecordPlaces;
   /** Makes the names of these directories survive a power cut. */
   sync(): Promise<void>;
   /** A new path for one spilled output. `close` removes the directory of these. */
@@ -33,15 +39,19 @@ export function openScratch(workspacePath: string, { tempDir, stateDir }: StateO
   makeDirectoryNow(patches);
   removeAbandoned(real);
   const spills = mkdtempSync(join(real, `spill-${processTagOf(process.pid)}-`));
+  const shared = sharedDirectoryOf(workspacePath);
+  const gitRecords = (): readonly string[] => (shared !== null && isUsable(shared) ? [records, shared] : [records]);
   return {
     patches,
     records,
+    gitRecords,
     async sync() {
       for (const directory of [records, dirname(records), dirname(dirname(records))]) await syncDirectory(directory);
     },
     newSpillPath: () => join(spills, randomUUID()),
     close() {
       rmSync(spills, { recursive: true, force: true });
+      if (shared !== null) removeEmpty(shared);
       // A directory that the operator named stays. Those within it are removed unless something is left to finish.
       const own = [patches, records, real].filter((directory) => directory !== tempDir && directory !== stateDir);
       if (tempDir === undefined || stateDir !== undefined) for (const directory of own) removeEmpty(directory);
@@ -72,12 +82,31 @@ function removeEmpty(directory: string): void {
   }
 }
 
+/** Null where it would lie in the workspace. */
+function sharedDirectoryOf(workspacePath: string): string | null {
+  const directory = join(realpathSync(tmpdir()), `refold-git-${keyOf(workspacePath)}`);
+  return pathsShowing(directory, readMounts()).some((path) => isWithin(path, workspacePath)) ? null : directory;
+}
+
+/** Whether a directory is this user's alone, made now where there is none. */
+function isUsable(directory: string): boolean {
+  if (isPrivate(directory)) return true;
+  try {
+    makeDirectoryNow(directory);
+    return isPrivate(directory);
+  } catch {
+    return false;
+  }
+}
+
+/** Of this user and workspace. */
+const keyOf = (workspacePath: string): string =>
+  `${process.getuid?.() ?? 0}-${createHash('sha256').update(workspacePath).digest('hex').slice(0, 16)}`;
+
 // The name is the same in the next process, which removes what is left here, so another user can guess it and create it first.
 // In that case a fresh directory is used.
 function defaultBase(workspacePath: string): string {
-  const uid = process.getuid?.() ?? 0;
-  const key = createHash('sha256').update(workspacePath).digest('hex').slice(0, 16);
-  const base = join(tmpdir(), `refold-host-${uid}-${key}`);
+  const base = join(tmpdir(), `refold-host-${keyOf(workspacePath)}`);
   try {
     mkdirSync(base, { mode: 0o700 });
     return base;

@@ -7,7 +7,6 @@ import type { GitGuard } from './git/git-guard.ts';
 import type { HostOutcome } from './outcome.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { Scratch } from './scratch.ts';
-import type { Ripgrep } from './search/ripgrep.ts';
 import type { HostSessions } from './host-session.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -36,8 +35,6 @@ export interface HostParts {
   readonly gitGuard: GitGuard;
   readonly scratch: Scratch;
   readonly redactor: Redactor;
-  /** Null when rg(1) is not installed. */
-  readonly ripgrep: Ripgrep | null;
   readonly now: () => number;
 }
 

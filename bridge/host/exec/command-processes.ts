@@ -3,13 +3,17 @@
 //
 // A sandbox takes time to set up. For part of that time its inner process is in a group that is not known outside, and
 // does not yet end with the outer process. So the sandbox starts only after the keeper holds the outer group, and the
-// command starts only after the keeper holds the inner group too: if the bridge or the sandbox ends in between, the second
-// gate never opens.
+// command starts only after the keeper holds the inner group too, and after the mounts were checked: if the bridge or the
+// sandbox ends in between, the second gate never opens.
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { ToolFault } from '../outcome.ts';
+import { setTimeout } from 'node:timers/promises';
+import { SANDBOX_POLL_MS } from '../../../schemas/limits.ts';
+import { ToolFault, errorName } from '../outcome.ts';
 import type { Keeper } from './keeper.ts';
-import type { Launch } from './sandbox.ts';
+import type { Launch, LaunchedSandbox } from './sandbox.ts';
 
 export interface CommandProcesses {
   /** Resolves when the command has started; rejects when the keeper cannot hold its groups, or its sandbox fails. */
@@ -29,29 +33,40 @@ export interface StartedProcess {
 }
 
 export function superviseProcesses({ child, outer, launch }: StartedProcess, keeper: Keeper): CommandProcesses {
-  const inner = launch.reportsChild ? readInnerPid(child) : null;
+  const { sandbox } = launch;
+  const inner = sandbox === null ? null : readInnerPid(child);
   const gate = child.stdio[3] as Writable | null | undefined;
   gate?.on('error', () => undefined);
+  const setUp = (child.stdio as readonly unknown[])[5] as Writable | null | undefined;
+  setUp?.on('error', () => undefined);
   let open = !launch.gated;
+  let stopped = false;
 
   async function start(): Promise<void> {
-    if (!launch.gated) return;
+    if (!launch.gated && sandbox === null) return;
     await keeper.hold(outer);
-    if (inner !== null) {
+    if (inner !== null && sandbox !== null) {
       gate?.write('go\n');
       const pid = await inner.reported;
-      if (pid === null) throw new ToolFault('spawn_failed', 'the sandbox could not be set up');
+      if (pid === null) throw notSetUp();
       await keeper.hold(pid);
+      if (sandbox.waits) {
+        // The inner process would not end with the outer one yet.
+        if (stopped || !(await checkSetUp(child, pid, sandbox)) || isEnding(outer)) return;
+        setUp?.end('go\n');
+      }
     }
     open = true;
     gate?.end('go\n');
   }
   const kill = (): void => {
+    stopped = true;
     signalGroup(outer, 'SIGKILL');
     // After the outer group: the inner process is in that one until it leads its own.
     signalGroup(inner?.pid() ?? null, 'SIGKILL');
     // Last, so that a process that waits at the gate ends by the signal. Nothing is written to the gate in between.
     gate?.destroy();
+    setUp?.destroy();
   };
   const started = start();
   return {
@@ -70,6 +85,46 @@ export function superviseProcesses({ child, outer, launch }: StartedProcess, kee
     },
   };
 }
+
+/**
+ * A sandbox says nothing when it is set up, so it is asked. The end of the command's time ends it, and this, too. False when a
+ * signal ended it meanwhile: then nothing of the command runs.
+ */
+async function checkSetUp(child: ChildProcess, pid: number, sandbox: LaunchedSandbox): Promise<boolean> {
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  try {
+    while (!hasEnded() && !sandbox.isSetUp(pid)) await setTimeout(SANDBOX_POLL_MS);
+    if (!hasEnded()) {
+      sandbox.check(pid);
+      return true;
+    }
+  } catch (error) {
+    if (error instanceof ToolFault) throw error;
+    // The inner process has ended, so the outer one ends; or this process may not look at it.
+    if (!GONE.has(errorName(error))) throw notSetUp();
+    if (!hasEnded()) await once(child, 'exit');
+  }
+  if (child.signalCode === null) throw notSetUp();
+  return false;
+}
+
+/** Whether a process has ended, or SIGKILL is about to end it: this process hears of it only later. */
+function isEnding(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    const [, pending = '0'] = /^ShdPnd:\s*([0-9a-f]+)$/m.exec(status) ?? [];
+    return /^State:\s*[ZX]/m.test(status) || (BigInt(`0x${pending}`) & SIGKILL_BIT) !== 0n;
+  } catch {
+    return true;
+  }
+}
+
+const SIGKILL_BIT = 1n << 8n;
+
+/** What reading of a process in /proc answers when there is none, or its end has begun. */
+const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ESRCH', 'EINVAL']);
+
+const notSetUp = (): ToolFault => new ToolFault('spawn_failed', 'the sandbox could not be set up');
 
 interface InnerPid {
   /** Null until it is known. */

@@ -2,6 +2,7 @@
 // exits: a background process that holds its pipes open cannot delay the end.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { descriptorLimit, inheritedDescriptors } from '../../../src/files/inherited-descriptors.ts';
 import { DRAIN_MS, DRAIN_MS_MAX } from '../../../schemas/limits.ts';
 import { ToolFault, errorName } from '../outcome.ts';
@@ -122,10 +123,16 @@ type StdioNull = 'ignore' | 'pipe';
 
 function spawnGroup(launch: Launch, { cwd, identity, stdin, stdout, stderr }: CommandIo): ChildProcess {
   const [file, ...args] = launch.argv;
+  const { gated, sandbox } = launch;
   const stdio: StdioNull[] = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
-  if (launch.gated || launch.reportsChild) stdio.push(launch.gated ? 'pipe' : 'ignore');
-  if (launch.reportsChild) stdio.push('pipe');
+  if (gated || sandbox !== null) stdio.push(gated ? 'pipe' : 'ignore');
+  if (sandbox !== null)
+    stdio.push('pipe', sandbox.waits ? 'pipe' : 'ignore', sandbox.filter === null ? 'ignore' : 'pipe');
   const child = spawnAlone(file as string, args, { ...identity, cwd, env: { ...launch.env }, detached: true, stdio });
+  if (sandbox !== null && sandbox.filter !== null) {
+    const filter = (child.stdio as readonly unknown[] | undefined)?.[6] as Writable | null | undefined;
+    filter?.on('error', () => undefined).end(sandbox.filter);
+  }
   child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk)).on('error', () => undefined);
   child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk)).on('error', () => undefined);
   // A command need not read its input: an error on the pipe it closed is ignored.

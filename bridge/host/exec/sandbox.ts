@@ -1,19 +1,21 @@
 // Chooses the sandbox that commands run in (docs/design.md, "Safety"). It is probed once, by running a command in it with
 // the flags that are used later: an installed bwrap does not mean that the kernel allows it.
-import { spawnSync } from 'node:child_process';
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { PROBE_MS_MAX } from '../../../schemas/limits.ts';
 import type { SandboxLevel } from '../../../schemas/tool-set.ts';
 import { ToolFault } from '../outcome.ts';
-import { ownCodeIn } from '../workspace/own-code.ts';
 import { type Owner, type Workspace, refuseReplaced } from '../workspace/workspace.ts';
 import { type SandboxMounts, bwrapArguments, systemMounts } from './bwrap-arguments.ts';
+import { checkMounts, isSetUp } from './check-mounts.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { Command } from './command.ts';
 import { commandIdentity, describeUid } from './command-identity.ts';
 import { startGate } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
+import { keyringFilter, withDescriptor } from './keyring-filter.ts';
 import { findHelper } from './find-program.ts';
+import { type Shield, shieldsIn } from './shielded-paths.ts';
 
 /** The process to start for a command. */
 export interface Launch {
@@ -22,8 +24,20 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** True when the process waits for a line on descriptor 3 (see `startGate`). */
   readonly gated: boolean;
-  /** True when it then writes `{"child-pid": n}` to descriptor 4, and the command waits for a second line. */
-  readonly reportsChild: boolean;
+  /** Null for a process that starts the command itself. */
+  readonly sandbox: LaunchedSandbox | null;
+}
+
+/** A process that is no longer gated writes `{"child-pid": n}` to descriptor 4, and its command waits for a second line. */
+export interface LaunchedSandbox {
+  /** When everything is mounted, it waits for a line on descriptor 5 before anything of the command runs. */
+  readonly waits: boolean;
+  /** What it reads from descriptor 6; null for no filter. */
+  readonly filter: Uint8Array | null;
+  /** Whether everything is mounted in the sandbox of this process. Throws when it has ended. */
+  isSetUp(pid: number): boolean;
+  /** Throws when the sandbox of this process shows something else than was asked. */
+  check(pid: number): void;
 }
 
 export interface Sandbox {
@@ -70,9 +84,9 @@ export function openSandbox(workspace: Workspace, options: SandboxOptions): Sand
   let fault = 'bwrap is not installed';
   if (bwrap !== null) {
     const faults: string[] = [];
-    for (const { withNode, usernsFlags } of variantsOf(bwrap)) {
-      const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}`;
-      const confinement = { bwrap, mounts: systemMounts(withNode), usernsFlags, limits };
+    for (const { withNode, usernsFlags, filter } of variantsOf(bwrap)) {
+      const note = `bwrap as ${who}, no network${withNode ? '' : ', no node'}${filter === null ? ', kernel keyrings not kept from it' : ''}`;
+      const confinement = { bwrap, mounts: systemMounts(withNode), usernsFlags, limits, filter };
       const sandbox = confined(workspace, identity, confinement, note);
       const why = probe(sandbox, workspace);
       if (why === null) return sandbox;
@@ -91,8 +105,8 @@ export function openSandbox(workspace: Workspace, options: SandboxOptions): Sand
 }
 
 /** Without a sandbox, commands could change the code and the data of refold that the workspace contains. */
-function refuseUnhidden({ path, places }: Workspace, why: string): void {
-  const code = ownCodeIn(path).find((place) => existsSync(place));
+function refuseUnhidden({ path, places, code: own }: Workspace, why: string): void {
+  const code = own.shown().find((place) => existsSync(place));
   if (code !== undefined)
     throw new SandboxRefused(
       `the workspace ${path} contains ${code}, whose programs refold itself runs, and without a sandbox (${why}) commands ` +
@@ -106,11 +120,20 @@ function refuseUnhidden({ path, places }: Workspace, why: string): void {
   );
 }
 
+interface Variant {
+  readonly withNode: boolean;
+  readonly usernsFlags: readonly string[];
+  readonly filter: Uint8Array | null;
+}
+
 /** Bwrap may be unable to mount node (in root's home, say): a sandbox without node is better than none. */
-function variantsOf(bwrap: string): readonly { readonly withNode: boolean; readonly usernsFlags: readonly string[] }[] {
+function variantsOf(bwrap: string): readonly Variant[] {
   const { stdout } = spawnSync(bwrap, ['--help'], { env: {}, timeout: PROBE_MS_MAX, encoding: 'utf8' });
   const known = (stdout ?? '').includes('--disable-userns') ? [['--disable-userns'], []] : [[]];
-  return known.flatMap((usernsFlags) => [true, false].map((withNode) => ({ withNode, usernsFlags })));
+  const keyrings = keyringFilter();
+  return (keyrings === null ? [null] : [keyrings, null]).flatMap((filter) =>
+    known.flatMap((usernsFlags) => [true, false].map((withNode) => ({ withNode, usernsFlags, filter }))),
+  );
 }
 
 function unconfined(
@@ -126,7 +149,7 @@ function unconfined(
     identity,
     launch: ({ argv, variables }) => {
       refuseAdded(workspace);
-      return { argv: [...gate, ...limits, ...argv], env: variables, gated: gate.length > 0, reportsChild: false };
+      return { argv: [...gate, ...limits, ...argv], env: variables, gated: gate.length > 0, sandbox: null };
     },
   };
 }
@@ -145,42 +168,49 @@ function refuseAdded({ path, places }: Workspace): void {
 interface Confinement {
   readonly bwrap: string;
   readonly mounts: SandboxMounts;
-  /** Keep commands from making user namespaces, in which they would have capabilities. */
   readonly usernsFlags: readonly string[];
   readonly limits: readonly string[];
+  readonly filter: Uint8Array | null;
 }
 
 interface Confined extends Sandbox {
-  /** The same command line without the gates, for the synchronous probe, which cannot open them. */
+  readonly filter: Uint8Array | null;
+  /**
+   * A command line without gates, for the synchronous probe, which cannot open them. It mounts nothing in the workspace: there,
+   * a command of another host may replace what is mounted.
+   */
   readonly ungated: (command: Command) => readonly string[];
 }
 
 function confined(workspace: Workspace, identity: Owner | null, confinement: Confinement, note: string): Confined {
-  const { bwrap, limits } = confinement;
+  const { bwrap, limits, mounts, usernsFlags, filter } = confinement;
   const outer = startGate('keep');
   const inner = startGate('close');
-  const argvOf = (command: Command, before: readonly string[]): readonly string[] => [
-    bwrap,
-    ...bwrapArguments(workspace, confinement, command),
-    '--',
-    ...before,
-    ...limits,
-    ...command.argv,
-  ];
+  const argvOf = (
+    command: Command,
+    shields: readonly Shield[] | null,
+    before: readonly string[],
+  ): readonly string[] => {
+    const plan = { mounts, usernsFlags, filtered: filter !== null, waits: shields !== null, shields: shields ?? [] };
+    return [bwrap, ...bwrapArguments(workspace, plan, command), '--', ...before, ...limits, ...command.argv];
+  };
   return {
     level: 'bwrap',
     note,
     sharesUser: false,
     identity,
-    ungated: (command) => argvOf(command, []),
+    filter,
+    ungated: (command) => argvOf(command, null, []),
     launch: (command) => {
       // The workspace is mounted by its path.
       refuseReplaced(workspace);
+      const shields = shieldsIn(workspace, command.readOnly, mounts.shown);
+      const asked = { workspace, shown: mounts.shown, shields };
       return {
-        argv: [...outer, ...argvOf(command, inner)],
+        argv: [...outer, ...argvOf(command, shields, inner)],
         env: {},
         gated: outer.length > 0,
-        reportsChild: true,
+        sandbox: { waits: true, filter, isSetUp, check: (pid) => checkMounts(pid, asked) },
       };
     },
   };
@@ -190,14 +220,16 @@ function confined(workspace: Workspace, identity: Owner | null, confinement: Con
 function probe(sandbox: Confined, workspace: Workspace): string | null {
   const { variables } = childEnvironment({});
   const argv = sandbox.ungated({ argv: ['true'], directory: workspace.path, variables, readOnly: [] });
-  const { status, error, stderr } = spawnSync(argv[0] as string, argv.slice(1), {
-    ...sandbox.identity,
-    cwd: '/',
-    env: {},
-    stdio: ['ignore', 'ignore', 'pipe', 'ignore', 'pipe'],
-    timeout: PROBE_MS_MAX,
-    encoding: 'utf8',
-  });
+  const run = (filter: number | 'ignore'): SpawnSyncReturns<string> =>
+    spawnSync(argv[0] as string, argv.slice(1), {
+      ...sandbox.identity,
+      cwd: '/',
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe', 'ignore', 'pipe', 'ignore', filter],
+      timeout: PROBE_MS_MAX,
+      encoding: 'utf8',
+    });
+  const { status, error, stderr } = sandbox.filter === null ? run('ignore') : withDescriptor(sandbox.filter, run);
   return status === 0 ? null : (stderr ?? '').trim().split('\n')[0] || (error?.message ?? `status ${status}`);
 }
 

@@ -1,7 +1,7 @@
 // Finds what makes git treat a directory of the workspace as a repository: an entry named `.git` (a directory, a file that
 // names one, or a link to one), and a directory with the content of a git directory, which git accepts without that name.
-// Programs such as git itself, shells and editors run commands that its configuration names. The directories `.hg` and `.jj`
-// of Mercurial and Jujutsu are found like `.git`, because these programs do the same.
+// Programs such as git itself, shells and editors run commands that its configuration names. The entries of other version
+// control programs, which do the same, are found like `.git` (`REPOSITORY_NAMES`).
 import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GIT_NOTES_MAX, GIT_SCAN_ENTRIES_MAX, PATH_DEPTH_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
@@ -13,7 +13,7 @@ import { REPOSITORY_NAMES, isRepositoryName, pathOf } from '../workspace/path-na
 export interface GitEntry {
   /** The names that lead to it from the workspace. */
   readonly names: readonly string[];
-  /** `entry`: it is named `.git`, `.hg` or `.jj`. `directory`: it has the content of a git directory. */
+  /** `entry`: it has one of `REPOSITORY_NAMES`, or is watched. `directory`: it has the content of a git directory. */
   readonly kind: 'entry' | 'directory';
   /** Changes when another entry takes its place. */
   readonly id: string;
@@ -45,6 +45,16 @@ interface Entry {
   readonly isDirectory: boolean;
 }
 
+/** Further entries that a search finds, by the names that lead there from the workspace. */
+export interface WatchedNames {
+  /** Whatever is there, and a link on the way there. */
+  readonly entries: readonly (readonly string[])[];
+  /** Only a link: what is there, or on the way there. */
+  readonly links: readonly (readonly string[])[];
+}
+
+const NOTHING_WATCHED: WatchedNames = { entries: [], links: [] };
+
 /** git accepts a directory with these names; `commondir` names another directory for the last two. */
 export const hasGitContent = (has: (name: string) => boolean): boolean =>
   has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
@@ -52,16 +62,16 @@ export const hasGitContent = (has: (name: string) => boolean): boolean =>
 /**
  * In the order of a walk: what holds others comes before them. An entry that is not `isOwn` is searched too, because another
  * repository may be in it, which would come into git's sight when that entry gets another name. By default, all are.
- * `userFiles` (see `userFilesIn`) are found like entries.
  */
 export async function findGitEntries(
   root: Directory,
   isOwn: IsOwn = () => true,
-  userFiles: readonly (readonly string[])[] = [],
+  watched: WatchedNames = NOTHING_WATCHED,
 ): Promise<GitEntries> {
   const scan: Scan = { isOwn, found: new Map(), entries: 0, directories: 0, isPartial: false, unsearched: new Set() };
   await visit(root, scan);
-  for (const names of userFiles) addUserFile(root, names, scan);
+  for (const names of watched.entries) addWatched(root, names, { scan, onlyLinks: false });
+  for (const names of watched.links) addWatched(root, names, { scan, onlyLinks: true });
   const { found, isPartial, unsearched } = scan;
   return { found, isPartial, unsearched };
 }
@@ -121,14 +131,28 @@ function readEntries(directory: Directory, scan: Scan): readonly Entry[] {
   } catch (error) {
     leaveOut(scan, directory.names, error);
     // git would open this one in a directory that may be entered but not listed.
-    return [...REPOSITORY_NAMES].map((name) => ({ name, isDirectory: true }));
+    return REPOSITORY_NAMES.map((name) => ({ name, isDirectory: true }));
   }
 }
 
-/** A file that must not be made or replaced, as a git directory must not. */
-function addUserFile(root: Directory, names: readonly string[], scan: Scan): void {
+/** The first link on the way there is what a program would follow, so it is the entry. */
+function addWatched(
+  root: Directory,
+  names: readonly string[],
+  { scan, onlyLinks }: { readonly scan: Scan; readonly onlyLinks: boolean },
+): void {
   try {
-    withDirectory(root, names.slice(0, -1), (directory) => addEntry(scan, directory, names.at(-1) as string, 'entry'));
+    for (let depth = 0; depth < names.length; depth += 1) {
+      const more = withDirectory(root, names.slice(0, depth), (directory) => {
+        const name = names[depth] as string;
+        const stats = lookUp(directory, name);
+        const isLink = stats?.isSymbolicLink() === true;
+        const isLast = depth === names.length - 1;
+        if (isLink || (isLast && !onlyLinks)) addEntry(scan, directory, name, 'entry');
+        return stats?.isDirectory() === true && !isLast;
+      });
+      if (!more) return;
+    }
   } catch (error) {
     if (!(error instanceof ToolFault)) leaveOut(scan, names, error);
   }

@@ -1,16 +1,16 @@
 // Keeps sandboxed commands from leaving a git directory that programs of the user would run commands from. The git
 // directories that exist when a command starts are shown to it read-only. A directory that appears while commands run
 // cannot be prevented: it is put out of git's sight when the last of them has ended. Commands that overlap share one search
-// before the first and one after the last, so that none of them takes a directory of another for one of the user's.
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+// before the first and one after the last, so that none of them takes a directory of another for one of the user's. The same
+// holds for hosts that share a workspace: `git-records.ts` is what they know of each other.
+import { relative } from 'node:path';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
-import { isAlive, processTagOf } from '../../../src/files/process-tag.ts';
 import { ToolFault } from '../outcome.ts';
 import { pathOf } from '../workspace/path-name.ts';
 import { userFilesIn } from '../workspace/user-files.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { type GitEntries, type GitEntry, findGitEntries } from './git-entries.ts';
+import { type GitEntries, type GitEntry, type WatchedNames, findGitEntries } from './git-entries.ts';
+import { type GitRecord, type RecordPlaces, abandonedRecords, openRecord, tellOthers } from './git-records.ts';
 import { type Quarantined, quarantine } from './quarantine.ts';
 
 /** What the search after the last of several commands found. */
@@ -22,6 +22,12 @@ export interface GitFindings {
   readonly unsearched: readonly string[];
   /** Git directories that commands could write: no argument of a sandbox can hold their names, which are not UTF-8. */
   readonly writable: readonly string[];
+}
+
+/** What the user had before the commands that run now. */
+interface Known extends GitEntries {
+  /** What a killed host had left. */
+  readonly recovered: readonly Quarantined[];
 }
 
 /** Runs one command, which must not write these. */
@@ -41,33 +47,41 @@ export const unguarded: GitGuard = {
   idle: () => Promise.resolve(),
 };
 
-/** `records`: a directory of the host, where the next host finds what a killed one knew. */
-export function openGitGuard(workspace: Workspace, records: string): GitGuard {
-  const record = join(records, `git-${processTagOf(process.pid)}.json`);
-  const inFlight = new Set<Promise<unknown>>();
+export function openGitGuard(workspace: Workspace, places: RecordPlaces): GitGuard {
+  const record = openRecord(workspace.path, places);
   /** Ids of what could not be moved: it is never taken for the user's own, and each search tries again. */
   const unmoved = new Set<string>();
   let running = 0;
-  let before: Promise<GitEntries> | null = null;
+  let before: Promise<Known> | null = null;
   let after: Promise<GitFindings> | null = null;
 
-  async function searchBefore(): Promise<GitEntries> {
-    const entries = await findGitEntries(workspace.root, ({ id }) => !unmoved.has(id), userFilesIn(workspace.path));
-    const found = new Map([...entries.found].filter(([, { id }]) => !unmoved.has(id)));
+  async function searchBefore(): Promise<Known> {
+    // What a host that was killed meanwhile left is not taken for the user's own.
+    const recovered = await recoverGit(workspace, places);
+    record.begin();
+    const entries = await findGitEntries(workspace.root, ({ id }) => !unmoved.has(id), watchedIn(workspace));
+    const isOwn = record.ownFilter();
+    const found = new Map([...entries.found].filter(([, entry]) => !unmoved.has(entry.id) && isOwn(entry)));
     if (found.size > GIT_ENTRIES_MAX) throw tooManyFault(found.size);
-    writeRecord(record, JSON.stringify({ workspace: workspace.path, known: [...found] }));
-    return { ...entries, found };
+    record.write(found);
+    return { ...entries, found, recovered };
   }
 
-  async function searchAfter(known: GitEntries | null): Promise<GitFindings> {
-    if (known === null) return NOTHING;
-    const { quarantined, left, isPartial, unsearched } = await quarantineNew(workspace, known.found);
+  async function searchAfter(known: Known | null): Promise<GitFindings> {
+    if (known === null) {
+      if (unmoved.size === 0) record.remove();
+      return NOTHING;
+    }
+    const { quarantined, left, isPartial, unsearched } = await quarantineNew(
+      { workspace, record, places },
+      known.found,
+    );
     for (const { id } of left) unmoved.add(id);
     // The next host tries again when this one is killed.
-    if (left.length === 0) rmSync(record, { force: true });
+    if (left.length === 0) record.remove();
     const paths = [...known.found.values()].filter((entry) => !canBeArgument(entry));
     return {
-      quarantined,
+      quarantined: [...known.recovered, ...quarantined],
       isPartial: isPartial || known.isPartial || paths.length > 0,
       unsearched: [...new Set([...known.unsearched, ...unsearched])],
       writable: paths.map(({ names }) => pathOf(names).shown),
@@ -101,9 +115,14 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
     return [ran.value, findings];
   }
 
+  return withIdle(enclose);
+}
+
+function withIdle(around: GitGuard['around']): GitGuard {
+  const inFlight = new Set<Promise<unknown>>();
   return {
     around(run) {
-      const work = enclose(run);
+      const work = around(run);
       const settled = work.catch(() => undefined);
       inFlight.add(settled);
       void settled.then(() => inFlight.delete(settled));
@@ -115,61 +134,47 @@ export function openGitGuard(workspace: Workspace, records: string): GitGuard {
   };
 }
 
-/** It is on disk when a command starts: what the command leaves may be there, too, after a power cut. */
-function writeRecord(path: string, text: string): void {
-  for (const [target, flags] of [
-    [path, 'w'],
-    [dirname(path), 'r'],
-  ] as const) {
-    const fd = openSync(target, flags, 0o600);
-    try {
-      if (flags === 'w') writeFileSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-  }
-}
-
 /** Does what a killed host could not: puts out of git's sight what appeared while its last commands ran. */
-export async function recoverGit(workspace: Workspace, records: string): Promise<readonly Quarantined[]> {
+export async function recoverGit(workspace: Workspace, places: RecordPlaces): Promise<readonly Quarantined[]> {
   const quarantined: Quarantined[] = [];
-  for (const name of readdirSync(records)) {
-    const [, tag] = /^git-([0-9a-f.]+)\.json$/.exec(name) ?? [];
-    if (tag === undefined || isAlive(tag)) continue;
-    const path = join(records, name);
-    const known = readRecord(path, workspace.path);
-    if (known === null) continue;
-    const after = await quarantineNew(workspace, known);
+  for (const { found, record } of abandonedRecords(workspace.path, places)) {
+    const after = await quarantineNew({ workspace, record, places }, found);
     quarantined.push(...after.quarantined);
-    if (after.left.length === 0) rmSync(path, { force: true });
+    if (after.left.length === 0) record.remove();
   }
   return quarantined;
 }
 
-/** Null for a record of another workspace, and for one that was not written whole: then its commands never started. */
-function readRecord(path: string, workspace: string): ReadonlyMap<string, GitEntry> | null {
-  try {
-    const record = JSON.parse(readFileSync(path, 'utf8')) as { workspace: string; known: [string, GitEntry][] };
-    return record.workspace === workspace ? new Map(record.known) : null;
-  } catch {
-    return null;
-  }
+/** What else programs of the user would run, or where refold would follow a link that a command made. */
+function watchedIn({ path, code, places }: Workspace): WatchedNames {
+  return {
+    entries: [...userFilesIn(path), ...code.watched()],
+    links: places.unmade().map((place) => relative(path, place).split('/')),
+  };
 }
 
 /** Node passes arguments as UTF-8. */
 const canBeArgument = ({ names }: GitEntry): boolean => names.every((name) => name.isWellFormed());
 
+interface Guarded {
+  readonly workspace: Workspace;
+  readonly record: GitRecord;
+  readonly places: RecordPlaces;
+}
+
 /** `left`: what could not be moved. */
 async function quarantineNew(
-  workspace: Workspace,
+  { workspace, record, places }: Guarded,
   known: ReadonlyMap<string, GitEntry>,
 ): Promise<
   Pick<GitFindings, 'quarantined' | 'isPartial'> & Pick<GitEntries, 'unsearched'> & { left: readonly GitEntry[] }
 > {
-  const isOwn = ({ names, id }: GitEntry): boolean => known.get(names.join('/'))?.id === id;
-  const { found, isPartial, unsearched } = await findGitEntries(workspace.root, isOwn, userFilesIn(workspace.path));
+  const movedByOthers = record.movedByOthers();
+  const isOwn = ({ names, id }: GitEntry): boolean => known.get(names.join('/'))?.id === id && !movedByOthers.has(id);
+  const { found, isPartial, unsearched } = await findGitEntries(workspace.root, isOwn, watchedIn(workspace));
   const appeared = [...found.values()].filter((entry) => !isOwn(entry));
+  // Before they are moved: a host that saw one must not take it for the user's own when a command has moved it back.
+  tellOthers(workspace.path, places, { of: record, ids: appeared.map(({ id }) => id) });
   const quarantined = quarantine(workspace.root, appeared);
   const left = appeared.filter((_, index) => quarantined[index]?.movedTo === null);
   return { quarantined, left, isPartial, unsearched };
@@ -205,8 +210,8 @@ export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFi
 }
 
 const WHY_MOVED =
-  '[A command must not leave a new repository (.git, .hg, .jj), and in a home directory no configuration of git, ssh or a shell, because ' +
-  'programs of the user run commands that these name. ' +
+  '[A command must not leave a new repository (.git, .hg and the like), nor what `npx refold` or refold itself would follow, and in a ' +
+  'home directory no configuration of git, ssh or a shell, because programs of the user run commands that these name. ' +
   'A person who trusts it can move it back.]';
 const PARTIAL =
   '[The workspace is too large to be searched for new git directories, or has the directories above: not all of it was ' +

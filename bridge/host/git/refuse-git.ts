@@ -3,7 +3,6 @@
 import { ToolFault } from '../outcome.ts';
 import { lookUp, withDirectory } from '../workspace/directory.ts';
 import { isWithin } from '../workspace/mounts.ts';
-import { ownCodeIn } from '../workspace/own-code.ts';
 import { type WorkspacePath, pathOf, refuseProtected } from '../workspace/path-name.ts';
 import { protectedFault } from '../workspace/protected-places.ts';
 import { userFilesIn } from '../workspace/user-files.ts';
@@ -32,9 +31,10 @@ export function refuseWrites(workspace: Workspace, paths: readonly WorkspacePath
   }
 }
 
-function refuseCode({ path: root }: Workspace, paths: readonly WorkspacePath[]): void {
+function refuseCode({ path: root, code: own }: Workspace, paths: readonly WorkspacePath[]): void {
+  const watched = own.watched().map((names) => [root, ...names].join('/'));
   // Compared without case, because some file systems ignore it.
-  const code = ownCodeIn(root).map((place) => place.toLowerCase());
+  const code = [...own.shown(), ...watched].map((place) => place.toLowerCase());
   for (const { names, shown } of paths) {
     const path = [root, ...names].join('/').toLowerCase();
     if (code.some((place) => isWithin(path, place))) throw codeFault(shown);

@@ -1,6 +1,8 @@
 // host.fs.grep: finds lines by pattern, as `path:line:text`, sorted by path and line. A pattern is a JavaScript regular
 // expression, matched against each line. Files with a NUL byte near their start, files with several hard links and files
-// above the size limit are not searched. `tree-files.ts` defines which directories are searched.
+// above the size limit are not searched. `tree-files.ts` defines which directories are searched. Every file is opened through
+// handles by this process. No faster program is asked first: it would open files by path, and what it reports could tell of
+// a file outside to whoever replaces a directory by a link meanwhile.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalFlag, optionalText, requiredText } from '../arguments.ts';
@@ -9,33 +11,25 @@ import {
   FILE_BYTES_MAX,
   GREP_BATCH_BYTES,
   GREP_BATCH_FILES,
-  PREFILTER_FILES_MIN,
   RESULTS_DEFAULT,
   RESULTS_MAX,
 } from '../../../schemas/limits.ts';
 import { type HostOutcome, ToolFault, succeeded } from '../outcome.ts';
 import type { HostCallContext, HostParts } from '../tool.ts';
-import { lookUp, withDirectory } from '../workspace/directory.ts';
+import { lookUp } from '../workspace/directory.ts';
 import { type WorkspacePath, pathOf, showPath } from '../workspace/path-name.ts';
 import { type Workspace, missingFault, readRange, withFile, withParent } from '../workspace/workspace.ts';
 import { withDeadline } from './deadline.ts';
 import { readGlob } from './glob.ts';
-import { type LineMatcher, literalOf, openMatcher } from './line-matcher.ts';
-import { type Ripgrep, canPrefilter, filesContaining } from './ripgrep.ts';
+import { type LineMatcher, openMatcher } from './line-matcher.ts';
 import { type Tree, filterFiles, listTree, truncationNote } from './tree-files.ts';
 
-export interface GrepQuery {
+interface GrepQuery {
   readonly pattern: string;
   readonly base: WorkspacePath;
   readonly globFilter: string | undefined;
   readonly ignoreCase: boolean;
   readonly max: number;
-}
-
-export interface Prefilter {
-  readonly ripgrep: Ripgrep | null;
-  /** Trees with fewer files are searched without ripgrep. */
-  readonly filesMin: number;
 }
 
 export async function grepTool(args: JsonObject, host: HostParts, call: HostCallContext): Promise<HostOutcome> {
@@ -47,25 +41,17 @@ export async function grepTool(args: JsonObject, host: HostParts, call: HostCall
     max: optionalCount(args, 'max_results', 1, RESULTS_MAX) ?? RESULTS_DEFAULT,
   };
   if (query.pattern === '') throw new ToolFault('invalid_regex', 'the pattern is empty; give a regular expression');
-  const prefilter = { ripgrep: host.ripgrep, filesMin: PREFILTER_FILES_MIN };
-  return await withDeadline(call, (signal) => searchWorkspace(host, query, prefilter, signal));
+  return await withDeadline(call, (signal) => searchWorkspace(host, query, signal));
 }
 
-export type Searched = Pick<HostParts, 'workspace' | 'redactor'>;
+type Searched = Pick<HostParts, 'workspace' | 'redactor'>;
 
-/** The search itself; `prefilter` changes only how long it takes. */
-export async function searchWorkspace(
-  place: Searched,
-  query: GrepQuery,
-  prefilter: Prefilter,
-  signal: AbortSignal,
-): Promise<HostOutcome> {
+async function searchWorkspace(place: Searched, query: GrepQuery, signal: AbortSignal): Promise<HostOutcome> {
   const { workspace } = place;
   const matcher = openMatcher(query.pattern, query.ignoreCase, signal);
   try {
     const tree = await listSearched(workspace, query, signal);
-    const files = await prefilterFiles(workspace, tree.files, { query, prefilter }, signal);
-    const { count, lines } = await matchFiles(place, files, { query, matcher }, signal);
+    const { count, lines } = await matchFiles(place, tree.files, { query, matcher }, signal);
     const truncated = lines.length < count || tree.truncated;
     const data = { match_count: count, shown: lines.length, truncated };
     if (count === 0) return succeeded(`No matches found${truncationNote(tree)}`, data);
@@ -102,25 +88,6 @@ function isFile(workspace: Workspace, base: WorkspacePath): boolean {
   // For a file named as `path`, a read fault is reported; within a tree, an unreadable file is only left out.
   if (!stats.isDirectory()) withFile(workspace, base, () => undefined);
   return !stats.isDirectory();
-}
-
-async function prefilterFiles(
-  workspace: Workspace,
-  files: Tree['files'],
-  { query, prefilter }: { readonly query: GrepQuery; readonly prefilter: Prefilter },
-  signal: AbortSignal,
-): Promise<Tree['files']> {
-  const literal = literalOf(query.pattern, query.ignoreCase);
-  const { ripgrep, filesMin } = prefilter;
-  if (ripgrep === null || literal === null || !canPrefilter(literal) || files.length < filesMin) return files;
-  // A single file named as `path` is read directly.
-  if (files[0]?.length === query.base.names.length) return files;
-  const directory = withDirectory(workspace.root, query.base.names, () =>
-    [workspace.path, ...query.base.names].join('/'),
-  );
-  const containing = await filesContaining(ripgrep, literal, directory, signal);
-  if (containing === null) return files;
-  return files.filter((names) => containing.has(names.slice(query.base.names.length).join('/')));
 }
 
 interface Matched {

@@ -11,6 +11,10 @@ export interface Mount {
   readonly root: string;
   /** Where it is mounted. */
   readonly point: string;
+  /** Of the mount itself: its file system may be read-only besides. */
+  readonly readOnly: boolean;
+  /** Of the file system, such as `ext4`. */
+  readonly type: string;
 }
 
 /** Every mount of this process, in order of mounting; none on a system without /proc. */
@@ -26,8 +30,12 @@ export function readMounts(): readonly Mount[] {
 
 export const parseMounts = (text: string): readonly Mount[] =>
   text.split('\n').flatMap((line) => {
-    const [, , device, root, point] = line.split(' ').map(unescaped);
-    return device === undefined || root === undefined || point === undefined ? [] : [{ device, root, point }];
+    const fields = line.split(' ').map(unescaped);
+    const [, , device, root, point, options] = fields;
+    if (device === undefined || root === undefined || point === undefined || options === undefined) return [];
+    // A hyphen ends the optional fields, of which there may be several.
+    const type = fields[fields.indexOf('-', 6) + 1] ?? '';
+    return [{ device, root, point, readOnly: options.split(',').includes('ro'), type }];
   });
 
 // The kernel writes a space, a tab, a line feed and a backslash in octal.

@@ -1,8 +1,11 @@
 // The programs that run outside every sandbox: refold's package, the `node_modules` directories in which its imports and
 // `npx refold` are looked up, the running node, and the directories of the helper programs. Tools read them where they lie
 // in the workspace, and never write them: else the next `npx refold` would run what a model wrote.
+//
+// What they are is read once, when the host opens: a list that is read again would follow a link that a command has made
+// since, and would let it choose what is protected. Where such a program could appear later is watched instead (`watched`).
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { isWithin, pathsShowing, readMounts } from './mounts.ts';
 
 /** Where refold's helper programs (`bwrap`, `sh`, `prlimit`) are looked up; of no other directory, because it may be anyone's. */
@@ -18,12 +21,37 @@ export interface RunningCode {
   readonly node: string;
 }
 
-/** Every path in the workspace that shows own code, the outermost only. Some may not exist: then nothing may be made there. */
-export function ownCodeIn(workspace: string, running: RunningCode = runningCode()): readonly string[] {
+/** The own code of one workspace. */
+export interface OwnCode {
+  /** Every path in the workspace that shows own code, the outermost only. Some may not exist: then nothing may be made there. */
+  shown(): readonly string[];
+  /**
+   * The names, from the workspace downwards, that would lead to own code and that a command could make: what appears there
+   * while commands run is renamed, like a git directory (`bridge/host/git/git-guard.ts`). Some may exist.
+   */
+  watched(): readonly (readonly string[])[];
+}
+
+/** The first call of `shown` fixes what the own code is. `watched` depends on nothing that a command can make. */
+export function openOwnCode(workspace: string, running: RunningCode = runningCode()): OwnCode {
+  let places: readonly string[] | undefined;
+  return {
+    shown: () => shownIn(workspace, (places ??= placesOf(workspace, running))),
+    watched() {
+      const looked = shownIn(workspace, modulesAbove(realpathSync(running.package)));
+      const offered = OFFERED.map((name) => join(workspace, 'node_modules', name));
+      return [...looked, ...offered].map((path) => relative(workspace, path).split('/'));
+    },
+  };
+}
+
+/** What makes `npx refold` run a program of the workspace. */
+const OFFERED = ['refold', '.bin/refold'] as const;
+
+/** The paths in the workspace that show one of these places, the outermost only. */
+function shownIn(workspace: string, places: readonly string[]): readonly string[] {
   const mounts = readMounts();
-  const shown = placesOf(workspace, running)
-    .flatMap((place) => pathsShowing(place, mounts))
-    .filter((path) => isWithin(path, workspace));
+  const shown = places.flatMap((place) => pathsShowing(place, mounts)).filter((path) => isWithin(path, workspace));
   return [...new Set(shown)].filter((path) => !shown.some((other) => other !== path && isWithin(path, other)));
 }
 
@@ -54,7 +82,7 @@ export function refuseOwnCode(workspace: string, running: RunningCode = runningC
 }
 
 /** Whether a path without links lies in the workspace, whatever path leads there. */
-export const isInside = (real: string, workspace: string): boolean =>
+const isInside = (real: string, workspace: string): boolean =>
   pathsShowing(workspace, readMounts()).some((shown) => isWithin(real, shown));
 
 function placesOf(workspace: string, running: RunningCode): readonly string[] {
@@ -66,18 +94,25 @@ function placesOf(workspace: string, running: RunningCode): readonly string[] {
   return [...packages, ...modules, ...programs, ...HELPER_DIRECTORIES.map(realOrSame)];
 }
 
-/** The running package, and the one that `npx refold` in the workspace would run. */
+/**
+ * The running package, and the one that `npx refold` in the workspace would run. A link that leads to the workspace itself, or
+ * around it, is no package: else the workspace as a whole would be own code, and any command could have made it so.
+ */
 function packagesIn(workspace: string, running: RunningCode): readonly string[] {
   const installed = join(workspace, 'node_modules', 'refold');
-  return [realpathSync(running.package), ...(existsSync(installed) ? [realpathSync(installed)] : [])];
+  const target = existsSync(installed) ? realpathSync(installed) : null;
+  return [
+    realpathSync(running.package),
+    ...(target === null || pathsShowing(target, readMounts()).some((shown) => isWithin(workspace, shown))
+      ? []
+      : [target]),
+  ];
 }
 
 /** The directories in which node looks up what these packages import, and npx looks up refold. */
 function moduleDirectories(workspace: string, running: RunningCode): readonly string[] {
   const own = join(workspace, 'node_modules');
-  const offersRefold = ['refold', '.bin/refold'].some(
-    (name) => lstatSync(join(own, name), { throwIfNoEntry: false }) !== undefined,
-  );
+  const offersRefold = OFFERED.some((name) => lstatSync(join(own, name), { throwIfNoEntry: false }) !== undefined);
   return [...(offersRefold ? [own] : []), ...packagesIn(workspace, running).flatMap(modulesAbove)];
 }
 

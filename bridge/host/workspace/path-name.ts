@@ -10,13 +10,30 @@ export interface WorkspacePath {
   readonly shown: string;
 }
 
-/** Repositories of git, Mercurial and Jujutsu: each of these programs runs commands that the configuration in one names. */
-export const REPOSITORY_NAMES: ReadonlySet<string> = new Set(['.git', '.hg', '.jj']);
+/**
+ * Working copies of git, Mercurial, Jujutsu, Sapling, Darcs, Pijul, Bazaar, Monotone, Fossil and repo: each of these programs
+ * runs commands, or code, that the configuration in one names.
+ */
+export const REPOSITORY_NAMES: readonly string[] = [
+  '.git',
+  '.hg',
+  '.jj',
+  '.sl',
+  '_darcs',
+  '.pijul',
+  '.bzr',
+  '_MTN',
+  '.fslckout',
+  '_FOSSIL_',
+  '.repo',
+];
 
 /** Whether an entry of this name makes the directory above it a repository, in which no tool may write. */
 export const isRepositoryName = (name: string): boolean =>
   // Compared without case, because some file systems ignore it.
-  REPOSITORY_NAMES.has(name.toLowerCase());
+  FOLDED_NAMES.has(name.toLowerCase());
+
+const FOLDED_NAMES: ReadonlySet<string> = new Set(REPOSITORY_NAMES.map((name) => name.toLowerCase()));
 
 /** Parses a relative path, or an absolute one inside one of `roots` (the workspace's path, with and without links). */
 export function parsePath(raw: string, roots: readonly string[]): WorkspacePath {

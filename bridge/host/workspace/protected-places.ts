@@ -25,6 +25,8 @@ export interface ProtectedPlaces {
   covers(path: string): boolean;
   /** The paths in these directories that show one of them, or a part of one, now. Throws when one of them was moved. */
   hiddenIn(directories: readonly string[]): readonly HiddenPath[];
+  /** The paths in the workspace that led to nothing when they were named: a command could make a link of one. */
+  unmade(): readonly string[];
 }
 
 interface Place extends HiddenPath {
@@ -60,6 +62,7 @@ export function protectPlaces(
     covers: (path) => all().some((layer) => layer.covers(path)),
     hiddenIn: (directories) => outermost(all().flatMap((layer) => layer.hiddenIn(directories))),
     ownedBy: (uid) => all().some((layer) => layer.ownedBy(uid)),
+    unmade: () => all().flatMap((layer) => layer.unmade()),
   };
 }
 
@@ -107,6 +110,7 @@ function placesOf(workspace: string, paths: readonly string[]): ProtectedPlaces 
     covers: (path) => shown.some((place) => isWithin(path, place)),
     hiddenIn,
     ownedBy: (uid) => places.some((place) => place.uid === uid),
+    unmade: () => missing,
   };
 }
 
@@ -115,6 +119,7 @@ export const NO_PLACES: ProtectedPlaces = {
   covers: () => false,
   hiddenIn: () => [],
   ownedBy: () => false,
+  unmade: () => [],
 };
 
 /** The paths in the workspace that would show one of these, and hold nothing yet: a command could make it. */

@@ -1,5 +1,5 @@
 // Files of the user from which programs of the user run commands, whatever directory these programs start in: the
-// configuration of git, Mercurial and Jujutsu, of ssh, and what shells read when they start. Where the workspace contains the
+// configuration of version control programs, of ssh, and what shells read when they start. Where the workspace contains the
 // home directory, tools read them and do not write them.
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -9,6 +9,7 @@ import { isWithin, pathsShowing, readMounts } from './mounts.ts';
 /** Below the home directory. */
 const FILES: readonly string[] = [
   ['.gitconfig', '.config/git', '.hgrc', '.config/hg', '.jjconfig.toml', '.config/jj', '.ssh', '.gnupg'],
+  ['.config/sapling', '.darcs', '.config/pijul', '.bazaar', '.config/breezy', '.monotone', '.fossil', '.repoconfig'],
   ['.profile', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.config/fish'],
   ['.zshenv', '.zshrc', '.zprofile', '.zlogin', '.zlogout'],
   ['.config/systemd', '.config/autostart', '.pam_environment'],

@@ -8,6 +8,7 @@ import { FILE_BYTES_MAX } from '../../../schemas/limits.ts';
 import { ToolFault } from '../outcome.ts';
 import { type Directory, type WalkKind, lookUp, openRoot, walkKindHere, withDirectory } from './directory.ts';
 import { type OpenFile, openFile } from './open-file.ts';
+import { type OwnCode, openOwnCode } from './own-code.ts';
 import { type WorkspacePath, parsePath, pathOf } from './path-name.ts';
 import { type ProtectedPlaces, protectPlaces } from './protected-places.ts';
 
@@ -26,6 +27,8 @@ export interface Workspace {
   readonly owner: Owner;
   /** What no tool may read or write, wherever it lies. */
   readonly places: ProtectedPlaces;
+  /** The programs in it that refold itself runs, which no tool may write. */
+  readonly code: OwnCode;
   parse(raw: string): WorkspacePath;
   close(): void;
 }
@@ -54,6 +57,7 @@ export function openWorkspace(
     root,
     owner: { uid, gid },
     places,
+    code: openOwnCode(real),
     parse: (raw) => parsePath(raw, roots),
     close: () => closeSync(root.fd),
   };

@@ -20,6 +20,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { GIT_ENTRIES_MAX, GIT_NOTES_MAX } from '../../../schemas/limits.ts';
 import { gitNotes, openGitGuard } from '../../../bridge/host/git/git-guard.ts';
 import { type GitEntry, findGitEntries } from '../../../bridge/host/git/git-entries.ts';
+import { openRecord, tellOthers } from '../../../bridge/host/git/git-records.ts';
 import { quarantine } from '../../../bridge/host/git/quarantine.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { openHost } from '../../../bridge/host/open-host.ts';
@@ -80,6 +81,14 @@ describe.runIf(hasBwrap)('a git directory that a sandboxed command makes', () =>
     ['under another name, then renamed', `${REPOSITORY('later')}; mv later .git`, '.git'],
     ['of Mercurial', 'mkdir .hg && echo "[hooks]" > .hg/hgrc', '.hg'],
     ['of Mercurial, in a directory that cannot be listed', 'mkdir -p hid/.hg && chmod 311 hid', 'hid/.hg'],
+    ['of Sapling', 'mkdir -p .sl && echo "[hooks]" > .sl/config', '.sl'],
+    ['of Darcs', 'mkdir -p a/_darcs/prefs', 'a/_darcs'],
+    ['of Pijul', 'mkdir .pijul && echo "[hooks]" > .pijul/config', '.pijul'],
+    ['of Bazaar', 'mkdir -p .bzr/branch', '.bzr'],
+    ['of Monotone', 'mkdir _MTN && touch _MTN/monotonerc', '_MTN'],
+    ['of Fossil', 'touch .fslckout', '.fslckout'],
+    ['of Fossil, by its other name', 'touch _FOSSIL_', '_FOSSIL_'],
+    ['of repo', 'mkdir -p .repo/repo && touch .repo/repo/main.py', '.repo'],
     ['of Jujutsu', 'mkdir -p sub/.jj/repo && echo x > sub/.jj/repo/config.toml', 'sub/.jj'],
   ];
 
@@ -329,11 +338,129 @@ describe.runIf(hasBwrap)('a git directory that the workspace has', () => {
     }));
 });
 
+describe('two hosts of one workspace', () => {
+  /** Commands of two hosts, each of which ends when it is told to. */
+  function openTwo() {
+    const files = makeWorkspace({ 'mine/.git/config': 'x' });
+    const workspace = openWorkspace(files.path);
+    const [own, other, common] = ['own', 'other', 'common'].map((name) => `${files.tempDir}/${name}`);
+    for (const directory of [own, other, common]) mkdirSync(directory ?? '', { recursive: true });
+    const placesOf = (directory = ''): readonly string[] => [directory, common ?? ''];
+    const guards = [openGitGuard(workspace, () => placesOf(own)), openGitGuard(workspace, () => placesOf(other))];
+    const begin = async (host: number): Promise<(then?: () => void) => Promise<readonly string[]>> => {
+      let end: () => void = () => undefined;
+      let began = false;
+      const held = new Promise<void>((resolve) => (end = resolve));
+      const findings = guards[host]?.around(() => {
+        began = true;
+        return held;
+      });
+      await until('it runs', () => began);
+      return async (then = () => undefined) => {
+        then();
+        end();
+        return (await findings)?.[1].quarantined.map(({ path }) => path) ?? [];
+      };
+    };
+    const close = async (): Promise<void> => {
+      for (const guard of guards) await guard.idle();
+      const left = [own, other, common].flatMap((directory) => readdirSync(directory ?? ''));
+      expect(left).toEqual([]);
+      workspace.close();
+      files.remove();
+    };
+    return { files, begin, close };
+  }
+  const movedIn = (directory: string): string =>
+    readdirSync(directory).find((name) => name.startsWith('.git.quarantined-')) ?? '';
+
+  test('do not take what a command of the other made for the own of the user, in either order of their ends', async () => {
+    for (const plantedEndsFirst of [true, false]) {
+      const { files, begin, close } = openTwo();
+      const planting = await begin(0);
+      mkdirSync(files.at('x/.git'), { recursive: true });
+      const second = await begin(1);
+      const putBack = (): void => {
+        if (movedIn(files.at('x')) !== '') renameSync(files.at(`x/${movedIn(files.at('x'))}`), files.at('x/.git'));
+      };
+      const [first, last] = plantedEndsFirst ? [planting, second] : [second, planting];
+      expect(await first()).toEqual(['x/.git']);
+      expect(await last(putBack)).toEqual(['x/.git']);
+      expect([existsSync(files.at('x/.git')), files.read('mine/.git/config')]).toEqual([false, 'x']);
+      await close();
+    }
+  });
+
+  test('forget what they moved when their commands have ended: a person may move it back', async () => {
+    const { files, begin, close } = openTwo();
+    const planting = await begin(0);
+    mkdirSync(files.at('x/.git'), { recursive: true });
+    expect(await planting()).toEqual(['x/.git']);
+    renameSync(files.at(`x/${movedIn(files.at('x'))}`), files.at('x/.git'));
+    for (const host of [0, 1]) expect(await (await begin(host))()).toEqual([]);
+    expect(existsSync(files.at('x/.git'))).toBe(true);
+    await close();
+  });
+
+  test('note what they move for one that searches meanwhile, and for no host of another workspace', () => {
+    const files = makeWorkspace({});
+    mkdirSync(files.tempDir);
+    const places = (): readonly string[] => [files.tempDir];
+    const [first, second] = [openRecord(files.path, places), openRecord(files.path, places)];
+    const far = openRecord('/elsewhere', places);
+    for (const record of [first, second, far]) record.begin();
+    tellOthers(files.path, places, { of: first, ids: ['1:2 a\nb'] });
+    first.remove();
+    const entry = (id: string): GitEntry => ({ names: ['x', '.git'], kind: 'entry', id });
+    const own = (record: typeof first): readonly boolean[] => ['1:2 a\nb', '1:3 '].map(entry).map(record.ownFilter());
+    expect([own(second), own(far)]).toEqual([
+      [false, true],
+      [true, true],
+    ]);
+    expect([second, far].map((record) => record.movedByOthers().size)).toEqual([1, 0]);
+    for (const record of [second, far]) record.remove();
+    expect(readdirSync(files.tempDir)).toEqual([]);
+    files.remove();
+  });
+
+  test('put away what a killed one left, before they search', async () => {
+    const { files, begin, close } = openTwo();
+    const record = { workspace: files.path, known: [] };
+    rmSync(files.at('mine'), { recursive: true });
+    writeFileSync(`${files.tempDir}/common/git-1.0.0.0-ab.json`, JSON.stringify(record));
+    writeFileSync(`${files.tempDir}/common/git-1.0.0.0-ab.moved`, `${JSON.stringify(files.path)}\n`);
+    mkdirSync(files.at('x/.git'), { recursive: true });
+    expect(await (await begin(0))()).toEqual(['x/.git']);
+    await close();
+  });
+});
+
+test.runIf(hasBwrap)('hosts with directories of their own share what their commands planted', async () => {
+  const files = makeWorkspace({});
+  const open = (name: string) => openHost({ workspace: files.path, tempDir: `${files.tempDir}-${name}`, now: () => 0 });
+  const [one, two] = [await open('one'), await open('two')];
+  const run = (host: typeof one, script: string): Promise<HostOutcome> =>
+    host.run('host.exec', { argv: ['sh', '-c', script] }, callContext());
+  for (const name of ['one', 'two']) spawnSync('mkfifo', ['-m', '666', files.at(`${name}-end`)]);
+  const planting = run(one, `${REPOSITORY('x/.git')}; touch planted; read -r end < one-end`);
+  await until('it is planted', () => existsSync(files.at('planted')));
+  const second = run(two, 'touch second; read -r end < two-end');
+  await until('the second runs', () => existsSync(files.at('second')));
+  writeFileSync(files.at('one-end'), 'end\n');
+  expect((await planting).text).toContain('[x/.git was moved to ');
+  await run(two, 'cd x && mv .git.quarantined-* .git && mv .git/HEAD.quarantined-* .git/HEAD');
+  writeFileSync(files.at('two-end'), 'end\n');
+  expect((await second).text).toContain('[x/.git was moved to ');
+  expect(existsSync(files.at('x/.git'))).toBe(false);
+  for (const host of [one, two]) await host.close();
+  files.remove();
+});
+
 test('commands that overlap share one search, and a failed one fails each of them', async () => {
   const files = makeWorkspace({});
   const workspace = openWorkspace(files.path);
   mkdirSync(files.tempDir);
-  const guard = openGitGuard(workspace, files.tempDir);
+  const guard = openGitGuard(workspace, () => [files.tempDir]);
   const ends: (() => void)[] = [];
   const held = (): Promise<void> => new Promise((resolve) => ends.push(resolve));
   const both = [guard.around(held), guard.around(held)];
@@ -356,7 +483,7 @@ test('what could not be moved is not taken for the own of the user by the next s
   const files = makeWorkspace({});
   mkdirSync(files.tempDir);
   const workspace = openWorkspace(files.path);
-  const guard = openGitGuard(workspace, files.tempDir);
+  const guard = openGitGuard(workspace, () => [files.tempDir]);
   const plant = (): Promise<void> => {
     mkdirSync(files.at('.git'));
     return Promise.resolve();
@@ -382,7 +509,7 @@ test('a workspace with more git directories than a sandbox can show read-only ru
   for (let count = 0; count <= GIT_ENTRIES_MAX; count += 1) mkdirSync(files.at(`${count}/.git`), { recursive: true });
   mkdirSync(files.tempDir);
   const workspace = openWorkspace(files.path);
-  const guard = openGitGuard(workspace, files.tempDir);
+  const guard = openGitGuard(workspace, () => [files.tempDir]);
   const message = `the workspace has ${GIT_ENTRIES_MAX + 1} git directories`;
   await expect(guard.around(() => Promise.resolve())).rejects.toThrow(message);
   rmSync(files.at('0/.git'), { recursive: true });

@@ -164,7 +164,8 @@ describe.each(levels)('a command with sandbox %s', (sandbox) => {
 
 test('a sandbox that fails to start is reported as spawn_failed, not as a failed command', async () => {
   const argv = ['/bin/sh', '-c', 'read -r go <&3; echo "no namespaces left" >&2; exit 1'];
-  const launch = { argv, env: {}, gated: true, reportsChild: true };
+  const sandbox = { waits: false, filter: null, isSetUp: () => true, check: () => undefined };
+  const launch = { argv, env: {}, gated: true, sandbox };
   const io = { cwd: '/', identity: null, stdin: undefined, stdout: silent, stderr: silent };
   const keeper = { hold: () => Promise.resolve(), release: () => undefined, close: () => undefined };
   expect(await startCommand(launch, io, keeper).ended).toEqual({

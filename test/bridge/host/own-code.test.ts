@@ -1,14 +1,22 @@
 // The programs that run outside every sandbox: refold's package, what it imports, node, and the helper programs. A tool that
 // could write one would run code as the user at the next `npx refold`.
-import { chmodSync, existsSync, mkdirSync, renameSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHelper, programDirectories } from '../../../bridge/host/exec/find-program.ts';
 import { openHost } from '../../../bridge/host/open-host.ts';
-import { findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
-import { ownCodeIn, refuseOwnCode } from '../../../bridge/host/workspace/own-code.ts';
+import { openOwnCode, refuseOwnCode } from '../../../bridge/host/workspace/own-code.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { type TestHost, type TestWorkspace, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+import type { HostOutcome } from '../../../bridge/host/outcome.ts';
+import { until } from '../../support/host/condition.ts';
+import {
+  type TestHost,
+  type TestWorkspace,
+  callContext,
+  makeHost,
+  makeWorkspace,
+} from '../../support/host/workspace.ts';
 
 const probe = await makeHost();
 const hasBwrap = probe.sandbox === 'bwrap';
@@ -89,6 +97,52 @@ describe.runIf(hasBwrap)('a workspace in which refold is installed', () => {
     }));
 });
 
+describe.runIf(hasBwrap)('a command that makes what `npx refold` would run', () => {
+  // The whole workspace would be own code, or a part of it that the command chooses, or another program would run.
+  test.each([
+    ['a link to the workspace', 'mkdir node_modules; ln -s .. node_modules/refold', 'node_modules/refold'],
+    ['a link around it', 'mkdir node_modules; ln -s ../.. node_modules/refold', 'node_modules/refold'],
+    ['a link into it', 'mkdir node_modules; ln -s ../src node_modules/refold', 'node_modules/refold'],
+    ['a package', 'mkdir -p node_modules/refold/dist; touch node_modules/refold/package.json', 'node_modules/refold'],
+    ['a program', 'mkdir -p node_modules/.bin; touch node_modules/.bin/refold', 'node_modules/.bin/refold'],
+    ['a link instead of the directory', 'mkdir x; ln -s .. x/refold; ln -s x node_modules', 'node_modules'],
+  ])('as %s leaves it under another name, and locks nothing', async (_, script, planted) => {
+    const files = makeWorkspace({ 'src/a.txt': 'a' });
+    const options = { workspace: files.path, tempDir: files.tempDir, now: (): number => 0 };
+    const host = await openHost(options);
+    const whileOther = host.run('host.exec', { argv: ['sh', '-c', `${script}; read -r end < src/end`] }, callContext());
+    spawnSync('mkfifo', ['-m', '666', files.at('src/end')]);
+    await until('the link is there', () => lstatSync(files.at(planted), { throwIfNoEntry: false }) !== undefined);
+    const write = (name: string): Promise<HostOutcome> =>
+      host.run('host.fs.write_file', { path: name, text: 'x' }, callContext());
+    expect(await write('src/b.txt')).toMatchObject({ success: true });
+    expect(await write(`${planted}/x.js`)).toMatchObject({ success: false });
+    writeFileSync(files.at('src/end'), 'end\n');
+    expect((await whileOther).text).toContain(`[${planted} was moved to ${planted}.quarantined-`);
+    expect(await write('src/c.txt')).toMatchObject({ success: true });
+    await host.close();
+    const next = await openHost(options);
+    expect(await next.run('host.exec', { argv: ['touch', 'src/d.txt'] }, callContext())).toMatchObject({
+      data: { exit_code: 0 },
+    });
+    await next.close();
+    files.remove();
+  });
+
+  test('and is killed with its host has it moved before the next host reads what its own code is', async () => {
+    const files = makeWorkspace({ 'src/a.txt': 'a' });
+    mkdirSync(files.tempDir);
+    const record = { workspace: files.path, known: [] };
+    writeFileSync(join(files.tempDir, 'git-1.0.0.0.json'), JSON.stringify(record));
+    mkdirSync(files.at('node_modules'));
+    symlinkSync('..', files.at('node_modules/refold'));
+    const host = await openHost({ workspace: files.path, tempDir: files.tempDir, now: () => 0 });
+    expect(host.gitQuarantined).toMatchObject([{ path: 'node_modules/refold' }]);
+    await host.close();
+    files.remove();
+  });
+});
+
 test('a workspace in which refold is installed is refused without a sandbox, except to put files back', async () => {
   const files = makeWorkspace(PROJECT);
   const options = { workspace: files.path, tempDir: files.tempDir, sandbox: 'none' as const, now: () => 0 };
@@ -108,8 +162,23 @@ test("refold's own checkout is refused as a workspace, with what to do", async (
 });
 
 describe('own code in a workspace', () => {
+  test('is what it was when it was first asked for, and never the workspace itself', () => {
+    withFiles({ 'packages/refold/x': '', 'node_modules/x': '', 'src/x': '' }, (files) => {
+      mkdirSync(files.tempDir);
+      const running = { package: files.tempDir, node: process.execPath };
+      symlinkSync('..', files.at('node_modules/refold'));
+      const code = openOwnCode(files.path, running);
+      expect(code.shown()).toEqual([files.at('node_modules')]);
+      renameSync(files.at('node_modules/refold'), files.at('node_modules/away'));
+      symlinkSync('../src', files.at('node_modules/refold'));
+      expect(code.shown()).toEqual([files.at('node_modules')]);
+      expect(openOwnCode(files.path, running).shown()).toContain(files.at('src'));
+    });
+  });
+
   const found = (files: TestWorkspace, packagePath: string, node = process.execPath): readonly string[] =>
-    ownCodeIn(files.path, { package: files.at(packagePath), node })
+    openOwnCode(files.path, { package: files.at(packagePath), node })
+      .shown()
       .map((place) => place.slice(files.path.length + 1))
       .toSorted();
 
@@ -162,33 +231,6 @@ test('helper programs are not looked up beside node, which a project may contain
       for (const name of ['bwrap', 'sh', 'prlimit']) expect(findHelper(name) ?? '').not.toContain(files.path);
     } finally {
       process.execPath = node;
-    }
-  });
-});
-
-test('rg is not taken from the workspace, whatever path of PATH leads there', () => {
-  withFiles({}, (files) => {
-    plant(files, 'bin/rg');
-    symlinkSync(files.path, files.tempDir);
-    mkdirSync(files.at('../outer'));
-    symlinkSync(files.at('bin/rg'), files.at('../outer/rg'));
-    mkdirSync(files.at('../far'));
-    renameSync(files.at('bin/rg'), files.at('../far/rg'));
-    plant(files, 'bin/rg');
-    mkdirSync(files.at('linked'));
-    symlinkSync(files.at('../far/rg'), files.at('linked/rg'));
-    const before = process.env['PATH'];
-    const foundOn = (path: string): string | undefined => {
-      process.env['PATH'] = path;
-      return findRipgrep(files.path, null)?.path;
-    };
-    try {
-      for (const alias of ['bin', '../workspace/bin', '../host/bin', '../outer', 'linked', '../host/linked'])
-        expect([alias, foundOn(`${files.path}/${alias}`)]).toEqual([alias, undefined]);
-      expect(foundOn(`/${files.at('bin')}`)).toBeUndefined();
-      expect(foundOn(`/${files.at('bin')}:${dirname(files.path)}/far`)).toBe(`${dirname(files.path)}/far/rg`);
-    } finally {
-      process.env['PATH'] = before;
     }
   });
 });

@@ -1,17 +1,14 @@
-// host.fs.grep and host.fs.glob: what they find, in which order, and that ripgrep does not change the result.
+// host.fs.grep and host.fs.glob: what they find, in which order, and that ripgrep finds the same.
 import * as fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openHost } from '../../../bridge/host/open-host.ts';
 import type { HostOutcome } from '../../../bridge/host/outcome.ts';
-import { type GrepQuery, searchWorkspace } from '../../../bridge/host/search/grep.ts';
-import { createRedactor } from '../../../bridge/secrets/redactor.ts';
 import { literalOf } from '../../../bridge/host/search/line-matcher.ts';
-import { type Ripgrep, filesContaining, findRipgrep } from '../../../bridge/host/search/ripgrep.ts';
 import { walkKindHere } from '../../../bridge/host/workspace/directory.ts';
-import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { type TestHost, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+import { type TestHost, callContext, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
 
 let host: TestHost;
 beforeAll(async () => {
@@ -204,11 +201,23 @@ describe('host.fs.glob', () => {
   });
 });
 
-// rg compared with the native search: as the prefilter that the host uses, and as a search of its own with the same rules.
-const ripgrep = findRipgrep('/nowhere', null);
-const NO_RIPGREP: Ripgrep = { path: '/bin/false-or-missing', identity: null };
-if (ripgrep === null)
-  process.stderr.write('rg is not installed: its agreement with the native search is NOT checked\n');
+test('grep asks no other program, which would open files by path', async () => {
+  const files = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`many/${index}.txt`, 'hit\n']));
+  const programs = makeWorkspace({ rg: '#!/bin/sh\ntouch "$0.ran"\nexit 2\n' });
+  chmodSync(programs.at('rg'), 0o755);
+  chmodSync(programs.path, 0o777);
+  vi.stubEnv('PATH', programs.path);
+  const many = await makeHost(files, { sandbox: 'none' });
+  expect(await many.call('host.fs.grep', { pattern: 'hit' })).toMatchObject({ data: { match_count: 300 } });
+  await many.end();
+  vi.unstubAllEnvs();
+  expect(existsSync(programs.at('rg.ran'))).toBe(false);
+  programs.remove();
+});
+
+// rg compared with the search, as a search of its own with the same rules.
+const hasRipgrep = spawnSync('rg', ['--version']).status === 0;
+if (!hasRipgrep) process.stderr.write('rg is not installed: its agreement with the search is NOT checked\n');
 
 const word = fc.constantFrom('hit', 'Hit', 'h', 'it', 'x', 'é', '\ufffd', '', ' ', '--', '-e', "'", '"', '$HOME', '\t');
 const content = fc
@@ -226,7 +235,7 @@ const tree = fc.dictionary(
   { maxKeys: 8 },
 );
 
-describe.runIf(ripgrep !== null)('ripgrep', () => {
+describe.runIf(hasRipgrep)('ripgrep', () => {
   const plant = (files: Readonly<Record<string, string>>): ReturnType<typeof makeWorkspace> => {
     const workspace = makeWorkspace();
     // A name cannot be a file and a directory.
@@ -238,34 +247,24 @@ describe.runIf(ripgrep !== null)('ripgrep', () => {
     return workspace;
   };
 
-  test('as a prefilter or alone finds the same lines as the native search', async () => {
+  test('finds the same lines', async () => {
     await fc.assert(
       fc.asyncProperty(
         tree,
         word.filter((literal) => literal !== ''),
         async (files, literal) => {
           const planted = plant(files);
-          const workspace = openWorkspace(planted.path);
-          const pattern = literal.replace('$', '\\$');
-          const query: GrepQuery = {
-            pattern,
-            base: workspace.parse('top'),
-            globFilter: undefined,
-            ignoreCase: false,
-            max: 50,
-          };
-          const search = (rg: Ripgrep | null): Promise<HostOutcome> =>
-            searchWorkspace(
-              { workspace, redactor: createRedactor([]) },
-              query,
-              { ripgrep: rg, filesMin: 0 },
-              new AbortController().signal,
-            );
-          const [native, filtered] = [await search(null), await search(ripgrep)];
-          expect(filtered).toEqual(native);
-          // rg alone, with the same rules, finds the same lines. It prints other bytes than ours where text is not UTF-8.
+          const searching = await openHost({
+            workspace: planted.path,
+            tempDir: planted.tempDir,
+            sandbox: 'none',
+            now: () => 0,
+          });
+          const args = { pattern: literal.replace('$', '\\$'), path: 'top', max_results: 50 };
+          const native = await searching.run('host.fs.grep', args, callContext());
+          // It prints other bytes than ours where text is not UTF-8.
           const own = spawnSync(
-            ripgrep?.path ?? '',
+            'rg',
             [
               '--no-config',
               '--no-ignore',
@@ -293,21 +292,12 @@ describe.runIf(ripgrep !== null)('ripgrep', () => {
           expect(lines.toSorted()).toEqual(
             native.text === 'No matches found' ? [] : native.text.split('\n').toSorted(),
           );
-          workspace.close();
+          await searching.close();
           planted.remove();
         },
       ),
       { numRuns: 40 },
     );
-  });
-
-  test('is ignored when it could not read every file', async () => {
-    const planted = makeWorkspace({ 'top/a': 'hit\n' });
-    const signal = new AbortController().signal;
-    expect(await filesContaining(ripgrep ?? NO_RIPGREP, 'hit', planted.at('top'), signal)).toContain('a');
-    expect(await filesContaining(NO_RIPGREP, 'hit', planted.at('top'), signal)).toBeNull();
-    expect(await filesContaining(ripgrep ?? NO_RIPGREP, 'hit', planted.at('gone'), signal)).toBeNull();
-    planted.remove();
   });
 });
 
