@@ -44,6 +44,7 @@ const LAW_OF: Readonly<Record<LawOnRecord, Law>> = {
   answered_by_digest: 'approvals bound',
   began_once: 'runs at most once',
   deny_won: 'deny wins',
+  run_goes_on: 'every run ends',
 };
 
 /** The record alone shows no breach, to a check that does not ask the fold what is allowed. */
