@@ -362,7 +362,10 @@ describe('a run goes on:', () => {
     const active_tool_batch = { ...batch, pages: [page.with(index, call)], running: batch.running - 1 };
     return withLast(folded, { ...last, after: { ...last.after, active_tool_batch } });
   }
-  const runs = (): Session => two().started('a').takes('RunSteered', { run_id: 'run-1', input: say('left') });
+  const runs = (): Session =>
+    two()
+      .started('a')
+      .takes('RunSteered', { run_id: 'run-1', input: say('left') });
 
   test('a time ends a call that runs', () => {
     const timed = two().started('a').next('TimeReached', { due_at_ms: 1 });

@@ -125,7 +125,9 @@ function checkGoesOn({ state, events }: Session): void {
   if (run === null) return;
   const running = batch?.pages.flat().some((call) => call.status === 'running') === true;
   const goesOn = running || run.phase.startsWith('paused_') || effects(state).length > 0;
-  expect(goesOn && (run.ending === null || running), `after ${events.length} events the run is ${run.phase}`).toBe(true);
+  expect(goesOn && (run.ending === null || running), `after ${events.length} events the run is ${run.phase}`).toBe(
+    true,
+  );
 }
 
 /** The session after each fact that ends its run. */
