@@ -161,7 +161,9 @@ describe('the time to fulfil it', () => {
       expect(run.callState('c')).not.toHaveProperty('due_at_ms');
       const ending = run.started('c').takes('RunCancelled', { run_id: run.runId() });
       expect(owed(ending)).toEqual(['tool.cancel c']);
-      expect(ending.refusal('TimeReached', { due_at_ms: ending.state.updated_at_ms + WITHIN }).code).toBe('time_not_due');
+      expect(ending.refusal('TimeReached', { due_at_ms: ending.state.updated_at_ms + WITHIN }).code).toBe(
+        'time_not_due',
+      );
       const over = ending.settled('c', { outcome: 'cancelled' });
       expect(over.state.run_history.at(-1)?.ending.outcome).toBe('cancelled');
     },

@@ -15,7 +15,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { RecordedEvent } from '../../../schemas/upcast.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
 import { genesisChain } from '../chain.ts';
-import { isAllowed, owesAllowedCall, owesChangedCalls, takesFact, unmadeFact } from './given.ts';
+import { grantsFact, isAllowed, owesAllowedCall, owesChangedCalls, takesFact, unmadeFact } from './given.ts';
 import { type OwnCommits, type OwnFact, type StreamHead, copiedCommit, commitOwnFacts } from './own-facts.ts';
 import { newReplayer } from '../replay.ts';
 import { stateDigest } from '../state-digest.ts';
@@ -155,7 +155,7 @@ function nextFact(state: SessionState, order: ForkOrder): OwnFact | null {
       makes: (planned, call) => (planned.repeatable || planned.executor.kind === 'custom') && !isAllowed(planned, call),
     }) ??
     (owesAllowedCall(state) ? endRun(state, 'forked.allowed', order) : null) ??
-    consentFact(state)
+    grantsFact(state)
   );
 }
 
@@ -182,7 +182,3 @@ function undoFact(state: SessionState): OwnFact | null {
   const refusal = codedText(rulesOf(state), 'forked.undo', {});
   return { kind: 'UndoSettled', position, batch_id, call_id, success: false, ...refusal };
 }
-
-/** A policy that is set again revokes the grants: calls that they allowed ask in the fork. */
-const consentFact = ({ consent: { grants, policy } }: SessionState): OwnFact | null =>
-  grants.length === 0 ? null : { kind: 'ConsentPolicySet', policy };

@@ -23,6 +23,10 @@ export const takesFact = (state: SessionState, kind: 'RunPaused' | 'RunCancelled
 /** Whether the run makes changed calls, which a person approved, when its batch ends. */
 export const owesChangedCalls = ({ run }: SessionState): boolean => (run?.amended?.length ?? 0) > 0;
 
+/** Grants end with every new policy, also with the same one: the calls that they allowed ask in the copy. */
+export const grantsFact = ({ consent: { grants, policy } }: SessionState): OwnFact | null =>
+  grants.length === 0 ? null : { kind: 'ConsentPolicySet', policy };
+
 export interface Unmade {
   /** What the model reads instead of a result; its code is recorded as that of the call. */
   readonly text: CodedText;
