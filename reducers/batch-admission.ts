@@ -37,7 +37,11 @@ interface OpenCall {
   readonly planned: PlannedToolCall;
 }
 
-type CallReport = BatchReport & { readonly call_id: CallId; readonly attempt: number };
+type CallReport = BatchReport & {
+  readonly call_id: CallId;
+  readonly attempt: number;
+  readonly outcome?: EventOfKind<'ToolCallSettled'>['outcome'];
+};
 
 function findOpenCall(state: SessionState, report: CallReport): Either<Rejection, OpenCall> {
   const fault = findBatchFault(state, report);
@@ -51,7 +55,7 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   if (isTerminal(call.status) || planned === undefined) {
     return left(alreadySettled(call));
   }
-  const waits = findWait(call, planned);
+  const waits = findWait(call, planned, report);
   if (waits !== null) return left(waits);
   if (planned.shares !== undefined) {
     return left(
@@ -76,14 +80,17 @@ export function whyRejected({ status, output }: CallState): string {
   return status !== 'rejected' || output === null || !isInline(output) ? '' : ` (${output.text})`;
 }
 
-/** Refuses reports on calls that wait for a person or for the time of their next attempt. */
-function findWait(call: CallState, planned: PlannedToolCall): Rejection | null {
+/**
+ * Refuses reports on calls that wait for a person or for the time of their next attempt. That the next attempt is not made
+ * can be said before its time: a copy of the session says so of a call that is not made there.
+ */
+function findWait(call: CallState, planned: PlannedToolCall, { outcome }: CallReport): Rejection | null {
   const wait = (message: string): Rejection => reject('waits_for_person', '/call_id', message);
   if (call.status === 'waiting') return wait('the call waits for the confirmation of a person');
   if (call.status === 'queued' && planned.executor.kind === 'custom') {
     return wait('a person or an application fulfils this call');
   }
-  if (call.not_before_ms === undefined) return null;
+  if (call.not_before_ms === undefined || outcome === 'cancelled') return null;
   return reject('call_not_ready', '/call_id', `the next attempt is not due before ${call.not_before_ms}`);
 }
 

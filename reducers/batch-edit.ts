@@ -40,6 +40,8 @@ export interface BatchEdit {
   allow(id: CallId, by: 'answer' | 'grant'): void;
   /** Has a queued call wait for a person, who is asked until `dueAtMs`. The time of its next attempt stays. */
   ask(id: CallId, consent: CallConsent, dueAtMs: number | undefined): void;
+  /** Has a queued call run. What state waits for is over: no time ends a call that runs, only a report or a lost lease. */
+  start(id: CallId, owner: CallState['owner']): void;
   /** Marks a running call whose bridge is to stop it. */
   stop(id: CallId): void;
   /** Makes the next attempt of a call owed, because its time is reached. */
@@ -104,6 +106,10 @@ export function editBatch(next: NextState): BatchEdit {
       times.remove(id);
       put(id, inOrder({ ...waiting, ...due, asked, status: 'waiting' }));
       if (dueAtMs !== undefined) times.add(id);
+    },
+    start(id, owner) {
+      times.remove(id);
+      put(id, { ...withoutTime(call(id)), owner, status: 'running' });
     },
     stop(id) {
       put(id, inOrder({ ...call(id), stopping: true }));

@@ -115,7 +115,7 @@ const toPages = (calls: readonly CallState[]): readonly (readonly CallState[])[]
 
 export function startCall(next: NextState, { call_id, owner }: EventOfKind<'ToolCallStarted'>): void {
   const edit = editBatch(next);
-  edit.put(call_id, { ...edit.call(call_id), owner, status: 'running' });
+  edit.start(call_id, owner);
   edit.finish();
 }
 

@@ -24,7 +24,8 @@ export function detachCalls(next: NextState): void {
     if (call.status !== 'running' || planned?.interrupt_behavior !== 'continue') continue;
     if (detached.length >= DETACHED_MAX) break;
     const { attempt, owner } = call;
-    detached.push({ batch_id: batch.batch_id, call_id, plan_hash: batch.plan.plan_hash, attempt, owner });
+    // In canonical order, as everywhere in state.
+    detached.push({ attempt, batch_id: batch.batch_id, call_id, owner, plan_hash: batch.plan.plan_hash });
     edit.settle(call_id, left);
   }
   edit.finish();

@@ -46,6 +46,8 @@ export function evolve(state: SessionState, event: IngressEvent): SessionState {
   next.version = (state.version + 1) as Version;
   next.updated_at_ms = event.at_ms;
   fold(next, freezeJson(event), state);
+  // Here and not in the folds of single kinds: whatever ended the last running call, the run ends with it.
+  finishEnding(next, event.at_ms);
   derive(next, state);
   reconsiderCalls(next, state, event);
   return freezeJson(hasGainedSlot(next, state) ? inOrder(next) : next);
@@ -82,12 +84,10 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     if (detachedCall(state, event) === undefined) settleCall(next, event);
     else forgetDetached(next, event);
     if (event.host_session !== undefined) applyHostSession(next, event.host_session);
-    if (isEnding(state)) finishEnding(next, event.at_ms);
   },
   LeaseExpired: (next, event, state) => {
     if (detachedCall(state, event) === undefined) loseCall(next, event);
     else forgetDetached(next, event);
-    if (isEnding(state)) finishEnding(next, event.at_ms);
   },
   ToolBatchSettled: settleBatch,
   HostSessionUpdated: (next, event) => {
@@ -132,8 +132,6 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   'user.interrupt': interruptRun,
   TimeReached: reachTime,
 };
-
-const isEnding = ({ run }: SessionState): boolean => run !== null && run.ending !== null;
 
 // A run that waits for its host session begins its first turn when it is ready, and fails when it cannot be opened.
 function leaveOpening(next: NextState, atMs: number, detail: string | undefined): void {

@@ -122,8 +122,10 @@ function planCall(
   const inBlob = call.arguments === undefined && call.arguments_ref !== undefined;
   const own = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
   const claims = claimsWithin(room, hint, own);
+  // Only an answer can be late: a call that a bridge runs ends by its report, within `timeout_ms`, or with its lease.
+  const within = tool.executor.kind === 'custom' ? tool.answer_within_ms : undefined;
   return {
-    ...(tool.answer_within_ms === undefined ? {} : { answer_within_ms: tool.answer_within_ms }),
+    ...(within === undefined ? {} : { answer_within_ms: within }),
     arguments_digest: argumentsDigest(call),
     call_id: call.call_id,
     claims,
@@ -204,9 +206,13 @@ function newSharing(): Sharing {
 
 const customs = new WeakMap<ToolSpec, ToolSpec>();
 
+/** Whether a person fulfils the calls of a tool. */
+export const isFulfilled = ({ ownership, executor }: ToolSpec): boolean =>
+  ownership === 'custom' || executor.kind === 'custom';
+
 /** A person fulfils the calls of a custom tool, even when its author named another executor (openboa, "Ownership"). */
 function routed(tool: ToolSpec): ToolSpec {
-  if (tool.ownership !== 'custom' || tool.executor.kind === 'custom') return tool;
+  if (!isFulfilled(tool) || tool.executor.kind === 'custom') return tool;
   const known = customs.get(tool) ?? { ...tool, executor: { kind: 'custom' } };
   customs.set(tool, known);
   return known;

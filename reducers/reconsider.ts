@@ -50,7 +50,8 @@ function withdrawApprovals(edit: BatchEdit, calls: readonly OpenCall[]): void {
   }
 }
 
-const isAmended = ({ consent }: PlannedToolCall): boolean =>
+/** Whether a person gave the call, with its arguments, instead of another one. */
+export const isAmended = ({ consent }: PlannedToolCall): boolean =>
   consent?.reasons.includes('approved_with_changes') === true;
 
 interface OpenCall {

@@ -212,9 +212,9 @@ export function beginEnding(
   endOrRedirect(next, to.ending, atMs);
 }
 
-/** Ends a run that is ending when its last running call has settled. */
+/** Ends a run that is ending when none of its calls runs any more; does nothing to every other run. */
 export function finishEnding(next: NextState, atMs: number): void {
-  const { ending } = liveRun(next);
+  const ending = next.run?.ending ?? null;
   if (ending !== null && next.active_tool_batch?.running === 0) endOrRedirect(next, ending, atMs);
 }
 

@@ -85,7 +85,7 @@ export const ToolSpec = shape(
   {
     /** JSON Schema of the `data` of a result. A bridge's result that does not fit fails; a person's answer is refused. */
     output_schema: jsonObject,
-    /** How long a person may take to fulfil a custom call, in milliseconds; absent for no limit. */
+    /** How long a person may take to fulfil a custom call, in milliseconds; absent for no limit. Only on custom tools. */
     answer_within_ms: integer('answer_within_ms', 1, APPROVAL_TTL_MS_MAX),
   },
 );

@@ -86,10 +86,14 @@ export const TEXTS_1 = {
 
   // Forks.
   'forked.run': 'The session was forked after {at} events.',
+  'forked.allowed':
+    'The session was forked after {at} events, and in the other session a person had allowed a call that was not made yet.',
   'forked.undo': 'The undo was requested in the session that this one was forked from.',
 
   // Imports.
   'imported.run': 'The session was imported, and a person had approved a changed call where it was recorded.',
+  'imported.allowed':
+    'The session was imported, and where it was recorded a person had allowed a call that was not made yet.',
   'imported.undo': 'The undo was requested where this session was imported from.',
 
   // What permissions_check explains.

@@ -8,6 +8,7 @@ import type { LawBreach, LawCase, LawOfRecord } from './laws/breach.ts';
 import { checkDenyWon } from './laws/deny-won.ts';
 import { checkOneResult } from './laws/one-result.ts';
 import { checkPlanKept } from './laws/plan-kept.ts';
+import { checkGoesOn } from './laws/run-goes-on.ts';
 import { type Reading, advance, isSameCall, newReading } from './laws/reading.ts';
 import { resultsBy } from './laws/results.ts';
 import type { FoldedEvent } from './folded-event.ts';
@@ -21,7 +22,14 @@ export interface LawCheck {
   count(): number;
 }
 
-const LAWS: readonly LawOfRecord[] = [checkPlanKept, checkOneResult, checkAnswers, checkBeganOnce, checkDenyWon];
+const LAWS: readonly LawOfRecord[] = [
+  checkPlanKept,
+  checkOneResult,
+  checkAnswers,
+  checkBeganOnce,
+  checkDenyWon,
+  checkGoesOn,
+];
 
 export function newLawCheck(): LawCheck {
   const reading = newReading();

@@ -43,12 +43,21 @@ const toolKind = fc.constantFrom<Partial<ToolSpec>>(
   { mode: 'external', destructive: false, interrupt_behavior: 'cancel' },
   { mode: 'external', destructive: false, permission_policy: 'always_ask' },
   { mode: 'external', destructive: false, ownership: 'custom', executor: { kind: 'custom' } },
+  { mode: 'external', destructive: false, ownership: 'custom', executor: { kind: 'custom' }, answer_within_ms: 3_000 },
   { mode: 'read', read_only: true, destructive: false, availability_rules: ['host_session_ready'] },
 );
 
-/** One to eight tools that cover every kind of parallelism, consent and availability. */
-function toolRegistry(): fc.Arbitrary<readonly ToolSpec[]> {
-  return fc.array(toolKind, { minLength: 1, maxLength: 8 }).map((kinds) =>
+/** Any tool may say how long an answer may take. Only the calls of custom tools have that time; an engine refuses it on others. */
+const timedKind = fc
+  .tuple(toolKind, fc.constantFrom<Partial<ToolSpec>>({}, {}, {}, { answer_within_ms: 3_000 }))
+  .map(([kind, time]) => ({ ...kind, ...time }));
+
+/**
+ * One to eight tools that cover every kind of parallelism, consent and availability. `everyTime`: also tools with a time that
+ * an engine refuses, which a recorded session may have.
+ */
+function toolRegistry({ everyTime = false }: { readonly everyTime?: boolean } = {}): fc.Arbitrary<readonly ToolSpec[]> {
+  return fc.array(everyTime ? timedKind : toolKind, { minLength: 1, maxLength: 8 }).map((kinds) =>
     kinds.map((kind, index) =>
       defineTool({
         tool_id: `any.tool_${index}`,
@@ -83,7 +92,8 @@ function toolCalls(registry: readonly ToolSpec[]): fc.Arbitrary<readonly ToolCal
 /** A stream of plausible facts; facts that are refused are left out. It shrinks to fewer facts. */
 function ingressStream(options: IngressStreamOptions = {}): fc.Arbitrary<IngressStream> {
   const { tool_package, lengthMax = 40, ...genesis } = options;
-  const tools = tool_package === undefined ? toolRegistry().map(packageOf) : fc.constant(tool_package);
+  const tools =
+    tool_package === undefined ? toolRegistry({ everyTime: true }).map(packageOf) : fc.constant(tool_package);
   const draw = fc.record<Draw>({ what: fc.nat({ max: 99 }), a: fc.nat({ max: 999 }), b: fc.nat({ max: 999 }) });
   return fc
     .tuple(tools, fc.array(draw, { maxLength: lengthMax }))

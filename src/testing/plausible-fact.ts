@@ -275,7 +275,7 @@ const ALL_WAYS = Object.values(WAYS) as readonly Partial<Answers<IngressKind> & 
 /** Answers an owed effect; when there is none but a wake-up, mostly starts a run or resumes it. */
 function nextOf(state: SessionState, draw: Draw): Fact {
   const { run } = state;
-  const owed = owedTo(state, draw.a);
+  const owed = owedTo(state, draw);
   const paused = run?.phase.startsWith('paused_') === true;
   const sleeps = owed?.kind === 'wake' && (run === null || (paused && draw.b % 4 > 0));
   const fact = owed === undefined || sleeps ? null : answerTo(owed, from(state, draw));
@@ -283,12 +283,16 @@ function nextOf(state: SessionState, draw: Draw): Fact {
   return run === null ? request(draw.a) : { kind: 'RunResumed', run_id: run.run_id };
 }
 
-/** One of the owed effects; a wake-up only when nothing else is owed. */
-function owedTo(state: SessionState, at: number): Effect | undefined {
+/** One of the owed effects; a wake-up when nothing else is owed, and seldom before, while calls run or are stopped. */
+function owedTo(state: SessionState, { a, b }: Draw): Effect | undefined {
   const all = effects(state);
   const work = all.filter(({ kind }) => kind !== 'wake');
-  return pick(work.length === 0 ? all : work, at);
+  const wake = b % WAKE_EVERY === 0 ? all.find(({ kind }) => kind === 'wake') : undefined;
+  return wake ?? pick(work.length === 0 ? all : work, a);
 }
+
+/** A prime, so that the draws of other details go with every wake-up. */
+const WAKE_EVERY = 13;
 
 function answerTo(owed: Effect, of: From): Fact | null {
   for (const { answers } of ALL_WAYS) {

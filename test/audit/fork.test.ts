@@ -7,14 +7,17 @@ import {
   type RecordedEvent,
   type SessionState,
   type StreamRecord,
+  type ToolSpec,
   brand,
 } from '../../schemas/index.ts';
+import { decideConsent } from '../../reducers/consent.ts';
 import { rulesOf } from '../../reducers/rules/known-rules.ts';
 import { codedText, errorText, ruleText } from '../../reducers/rules/rule-set.ts';
 import { type ForkEnd, effects, newForker, newLineageCheck, replay, stateBytes } from '../../src/core/index.ts';
 import { roundsOf, randomFrom } from '../support/random.ts';
 import { Session, call, session } from '../support/session.ts';
-import { PERSON } from '../support/tools.ts';
+import { CONSENT_TOOLS, asking, calling } from '../support/consent.ts';
+import { PERSON, WRITE, tool } from '../support/tools.ts';
 import { walk } from '../support/streams.ts';
 import { chainAt, commitsIn, recordsOf } from './records.ts';
 import { mustBe } from '../../src/client/must.ts';
@@ -217,6 +220,102 @@ describe('a fork while people act', () => {
   });
 });
 
+describe('what a person gave in the source counts there alone:', () => {
+  /** A call whose first attempt failed for a passing reason. */
+  const retried = (of: Session, id: string): Session => {
+    const report = of.settlementFields(id, { outcome: 'failed' });
+    return of.takes('ToolCallSettled', { ...report, retryable: true, jitter_permille: 1_000 });
+  };
+  /** Asks, may run again, and claims nothing. */
+  const AGAIN = tool('again', {
+    permission_policy: 'always_ask',
+    idempotent: true,
+    parallelism_hint: { parallel_safe: true },
+  });
+  const HAND = tool('hand', {
+    permission_policy: 'always_ask',
+    ownership: 'custom',
+    executor: { kind: 'custom' },
+    parallelism_hint: WRITE.parallelism_hint,
+  });
+  const ask = (...calls: readonly ReturnType<typeof call>[]): Session =>
+    calling(
+      asking({}, { retry: { attempts_max: 3, base_ms: 1_000, cap_ms: 9_000 } }, [...CONSENT_TOOLS, AGAIN, HAND]),
+      ...calls,
+    );
+  const RUNS = ['pause', 'go', 'end'] as const;
+  const forkOf = (of: Session, run: Run): Forked => fork(recordsOf(of), of.events.length, run);
+  /** The fork, goes on after a pause. */
+  const resumed = (of: Session, run: Run): Session => {
+    const on = new Session(of, of.events, forkOf(of, run).state);
+    return on.state.run?.phase.startsWith('paused_') === true ? on.resumed() : on;
+  };
+  const owedIn = (of: Session): readonly string[] =>
+    of.effects().flatMap((effect) => ('call_id' in effect ? [`${effect.kind} ${effect.call_id}`] : [effect.kind]));
+
+  const one = call('a', 'again');
+  const ALLOWED: readonly (readonly [string, Session, readonly string[]])[] = [
+    ['a call that has not started', ask(one).allowed('a'), ['cancelled']],
+    ['a call that runs', ask(one).allowed('a').started('a'), ['cancelled']],
+    ['a call whose next attempt waits for its time', retried(ask(one).allowed('a').started('a'), 'a'), ['cancelled']],
+    ['a custom call', ask(call('h', 'hand', { path: 'x' })).allowed('h'), ['failed']],
+    [
+      'a changed call of the open batch',
+      ask(call('b', 'again')).denied('b', { instead: one }).batchSettled(),
+      ['cancelled'],
+    ],
+  ];
+
+  test.each(ALLOWED)('the approval of %s', (_what, source, due) => {
+    for (const run of ['pause', 'go'] as const) {
+      const { state } = forkOf(source, run);
+      expect(statuses(state).map(([, status]) => status)).toEqual(due);
+      expect(owedIn(resumed(source, run))).toEqual(['batch.settle']);
+      expect(resumed(source, run).batchSettled().effects()[0]?.kind).toBe('llm.generate');
+    }
+    expect(forkOf(source, 'end').state.run).toBeNull();
+  });
+
+  test('a changed call that is made when its batch ends: the run of the fork ends', () => {
+    const source = ask(call('b', 'again'), call('q', 'asks')).denied('b', { instead: one });
+    for (const run of RUNS) {
+      const forked = forkOf(source, run);
+      expect(kindsOf(forked)).toEqual(['RunCancelled']);
+      expect(forked.state.run).toBeNull();
+      expect(forked.state.run_history.at(-1)?.ending.message).toContain('a person had allowed a call');
+    }
+    // Once it is made, nothing of it is left.
+    const made = source.denied('q').batchSettled().started('a').settled('a').batchSettled();
+    expect(kindsOf(forkOf(made, 'go'))).toEqual([]);
+  });
+
+  test('the approval of a custom call that waits for a question, which no one can answer yet: the run ends', () => {
+    const source = ask(call('w', 'asks_write', { path: 'x' }), call('h', 'hand', { path: 'x' })).allowed('h');
+    expect(source.effectsOf('agent.custom_tool_use')).toEqual([]);
+    for (const run of RUNS) expect(forkOf(source, run).state.run).toBeNull();
+    const asked = ask(call('w', 'asks_write', { path: 'x' }), call('h', 'hand', { path: 'x' }));
+    expect(owedIn(resumed(asked, 'pause'))).toEqual(['agent.tool_use w', 'agent.tool_use h']);
+  });
+
+  test('a grant: what it allowed asks, and so does every later call', () => {
+    const two = ask(one, call('b', 'again'), call('h', 'hand', { path: 'x' }), call('n', 'asks'));
+    const source = two.allowed('a', { grant: {} }).started('a').settled('a');
+    expect(owedIn(source)).toContain('tool.call b');
+    for (const run of ['pause', 'go'] as const) {
+      const forked = resumed(source, run);
+      expect(forked.state.consent).toEqual({ ...source.state.consent, grants: [] });
+      expect(owedIn(forked)).toEqual(['agent.tool_use b', 'agent.tool_use h', 'agent.tool_use n']);
+    }
+    expect(forkOf(source, 'end').state.consent.grants).toEqual([]);
+  });
+
+  test('nothing is written where nothing was given', () => {
+    const asked = ask(one, call('n', 'asks'), call('f', 'free'));
+    expect(kindsOf(forkOf(asked, 'pause'))).toEqual(['RunPaused']);
+    expect(kindsOf(forkOf(asked, 'go'))).toEqual([]);
+  });
+});
+
 describe('forks of random streams at random positions', () => {
   interface Cut {
     readonly source: readonly StreamRecord[];
@@ -274,6 +373,23 @@ describe('forks of random streams at random positions', () => {
     expect(open).toBeGreaterThan(5);
   });
 
+  test('owe nothing that the policy asks about and that a person allowed in their source', () => {
+    let asks = 0;
+    for (const { run, forked } of cuts) {
+      const { state } = forked;
+      expect(state.consent.grants).toEqual([]);
+      expect(state.run?.amended).toBeUndefined();
+      if (run === 'end') continue;
+      for (const owed of effects(withoutPause(state))) {
+        if (owed.kind === 'agent.tool_use') asks += 1;
+        if (owed.kind !== 'tool.call' && owed.kind !== 'agent.custom_tool_use') continue;
+        const spec = state.tool_registry[owed.tool_id] as ToolSpec;
+        expect(decideConsent(state.consent, spec, owed.arguments ?? null).decision).toBe('allow');
+      }
+    }
+    expect(asks).toBeGreaterThan(0);
+  });
+
   test('have a valid lineage, which breaks at the first changed event', () => {
     for (const { source, at, forked } of cuts) {
       const { records } = forked;
@@ -295,6 +411,12 @@ describe('forks of random streams at random positions', () => {
     }
   });
 });
+
+/** The state as if its run had never been paused. */
+function withoutPause(state: SessionState): SessionState {
+  const { run } = state;
+  return run?.phase === 'paused_executing' ? { ...state, run: { ...run, phase: 'executing' } } : state;
+}
 
 describe('what cannot be forked', () => {
   const source = recordsOf(midBatch);

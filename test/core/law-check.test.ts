@@ -351,6 +351,63 @@ describe('deny wins:', () => {
   });
 });
 
+describe('a run goes on:', () => {
+  /** The stream with another state of the call at an index after its last event. */
+  function ending(of: Session, index: number, status: 'failed' | 'queued'): readonly FoldedEvent[] {
+    const folded = streamOf(of);
+    const last = folded.at(-1) as FoldedEvent;
+    const batch = last.after.active_tool_batch as NonNullable<SessionState['active_tool_batch']>;
+    const [page = []] = batch.pages;
+    const call = { ...(page[index] as (typeof page)[number]), status };
+    const active_tool_batch = { ...batch, pages: [page.with(index, call)], running: batch.running - 1 };
+    return withLast(folded, { ...last, after: { ...last.after, active_tool_batch } });
+  }
+  const runs = (): Session =>
+    two()
+      .started('a')
+      .takes('RunSteered', { run_id: 'run-1', input: say('left') });
+
+  test('a time ends a call that runs', () => {
+    const timed = two().started('a').next('TimeReached', { due_at_ms: 1 });
+    const folded = ending(runs(), 0, 'failed');
+    const found = judge(withLast(folded, { ...(folded.at(-1) as FoldedEvent), event: timed }));
+    expect(found).toEqual([
+      {
+        law: 'run_goes_on',
+        position: 3,
+        against: 2,
+        batch_id: 'batch-1',
+        call_id: 'a',
+        message: 'TimeReached ends "a" as failed, but the call runs',
+      },
+    ]);
+  });
+
+  test('a run is ending, but none of its calls runs', () => {
+    const cancelled = two().started('a').takes('RunCancelled', { run_id: 'run-1' });
+    expect(lawsOf(cancelled)).toEqual([]);
+    expect(lawsOf(cancelled.settled('a', { outcome: 'cancelled' }))).toEqual([]);
+    const folded = streamOf(cancelled);
+    const last = folded.at(-1) as FoldedEvent;
+    // The fold goes on waiting after the report of the only call that runs.
+    const report = cancelled.next('ToolCallSettled', cancelled.settlementFields('a', { outcome: 'cancelled' }));
+    const held = { ...last, position: 4 as Position, event: report, before: last.after };
+    expect(judge([...folded, held]).map(inShort)).toEqual(['run_goes_on 4 against 1 a']);
+    expect(judge([...folded, held]).map(({ message }) => message)).toEqual([
+      'run-1 is cancelling, but none of its calls runs, so that nothing ends it',
+    ]);
+  });
+
+  test('a run executes, but has no batch', () => {
+    const folded = streamOf(two().settled('a').settled('b').batchSettled());
+    const last = folded.at(-1) as FoldedEvent;
+    const run = { ...(last.after.run as NonNullable<SessionState['run']>), phase: 'executing' as const };
+    expect(findings(withLast(folded, { ...last, after: { ...last.after, run } })).map(inShort)).toEqual([
+      'run_goes_on 6 against 1',
+    ]);
+  });
+});
+
 test('the first breaches are kept, and all are counted', () => {
   const many = limits.LAW_BREACHES_MAX + 5;
   const check = newLawCheck();

@@ -24,6 +24,7 @@ import {
   stepNew,
 } from '../../src/core/index.ts';
 import { canonicalText } from '../../schemas/canonical.ts';
+import { nextDeadline } from '../../reducers/deadlines.ts';
 import { transitionsOf } from '../../reducers/run-phases.ts';
 import { roundsOf } from '../support/random.ts';
 import { referenceStateDigest } from '../support/reference-digest.ts';
@@ -116,6 +117,52 @@ function checkForBridge(batch: Batch, { call_id, after }: EffectOfKind<'tool.cal
     expect(call.executor.kind).not.toBe('custom');
   }
   expect(owed).not.toHaveProperty('not_before_ms');
+}
+
+/** A run that is live goes on by an effect, a time, a person or a call that runs; one that is ending, by such a call alone. */
+function checkGoesOn({ state, events }: Session): void {
+  const { run, active_tool_batch: batch } = state;
+  if (run === null) return;
+  const running = batch?.pages.flat().some((call) => call.status === 'running') === true;
+  const goesOn = running || run.phase.startsWith('paused_') || effects(state).length > 0;
+  expect(goesOn && (run.ending === null || running), `after ${events.length} events the run is ${run.phase}`).toBe(
+    true,
+  );
+}
+
+/** The session after each fact that ends its run. */
+function toldToEnd(of: Session): readonly Session[] {
+  const run_id = of.runId();
+  return [
+    of.takes('RunCancelled', { run_id }),
+    of.takes('RunFailed', { run_id, code: 'gave_up', message: 'no' }),
+    of.takes('user.interrupt', { run_id }),
+    of.takes('user.interrupt', { run_id, input: { text: 'rather this' } }),
+  ];
+}
+
+/** The session after every time that it waits for now. */
+function reachTimes(of: Session): Session {
+  let now = of;
+  for (let due = nextDeadline(now.state); due !== null; due = nextDeadline(now.state)) {
+    const calls = now.state.active_tool_batch?.pages.flat().map(({ status }) => status);
+    now = now.takes('TimeReached', { due_at_ms: due });
+    if (now.state.run?.ending === null) break;
+    // What runs goes on running.
+    const after = now.state.active_tool_batch?.pages.flat().map(({ status }) => status);
+    expect(after?.filter((status) => status === 'running')).toEqual(calls?.filter((status) => status === 'running'));
+  }
+  return now;
+}
+
+const runningIn = ({ state }: Session): readonly string[] =>
+  (state.active_tool_batch?.observed ?? []).flatMap(({ call_id }, index) =>
+    state.active_tool_batch?.pages.flat()[index]?.status === 'running' ? [call_id] : [],
+  );
+
+function leaseOf(of: Session, id: string) {
+  const { batch_id, call_id, attempt } = of.callFields(id);
+  return { batch_id, call_id, attempt };
 }
 
 describe('random streams', () => {
@@ -220,6 +267,65 @@ describe('random streams', () => {
       });
     }
     expect(batches).toBeGreaterThan(10 * SEEDS.length);
+  });
+
+  test('19. a live run owes something, waits for a time or a person, or waits for a call that runs', () => {
+    let live = 0;
+    for (const seed of SEEDS) {
+      walk(seed, LENGTH, (_, __, after) => {
+        if (after === null) return;
+        checkGoesOn(after);
+        if (after.state.run !== null) live += 1;
+      });
+    }
+    expect(live).toBeGreaterThan(10 * SEEDS.length);
+  });
+
+  test('19. a run that is told to end while calls run ends with them, whatever time is reached before', () => {
+    let ended = 0;
+    for (const seed of SEEDS) {
+      walk(seed, LENGTH, (before, _, after) => {
+        // Where calls begin or go on to run.
+        const running = after?.state.active_tool_batch?.running ?? 0;
+        if (after === null || running === 0 || after.state.run?.ending !== null) return;
+        if (running === before.state.active_tool_batch?.running) return;
+        for (const told of toldToEnd(after)) {
+          let now = reachTimes(told);
+          for (const id of runningIn(now)) {
+            checkGoesOn(now);
+            now = now.takes('LeaseExpired', leaseOf(now, id));
+          }
+          checkGoesOn(now);
+          expect(now.state.run?.ending ?? null).toBe(null);
+          ended += 1;
+        }
+      });
+    }
+    expect(ended).toBeGreaterThan(10 * SEEDS.length);
+  });
+
+  test('19. no time ends a call that runs, and only a call that a person fulfils has a time to be answered', () => {
+    let times = 0;
+    for (const seed of SEEDS) {
+      walk(seed, LENGTH, (before, event, after) => {
+        const batch = after?.state.active_tool_batch ?? null;
+        const old = before.state.active_tool_batch;
+        if (batch === null) return;
+        for (const { call_id } of batch.observed) {
+          const planned = batch.plan.planned_calls.find((call) => call.call_id === call_id);
+          const now = planned === undefined ? undefined : callOf(batch, call_id);
+          if (now?.due_at_ms === undefined || now.status === 'waiting') continue;
+          expect([now.status, now.executor.kind]).toEqual(['queued', 'custom']);
+        }
+        if (event.kind !== 'TimeReached' || old?.batch_id !== batch.batch_id) return;
+        for (const [index, call] of old.pages.flat().entries()) {
+          if (call.status !== 'running') continue;
+          times += 1;
+          expect(batch.pages.flat()[index]?.status).toBe('running');
+        }
+      });
+    }
+    expect(times).toBeGreaterThan(0);
   });
 
   test('runs and calls move only along their tables', () => {

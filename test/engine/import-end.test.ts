@@ -16,6 +16,7 @@ import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { recordStream, recordsOf } from '../support/engine/stored-stream.ts';
 import { SESSION } from '../support/engine/world.ts';
 import { readAll } from '../support/journal/samples.ts';
+import { CONSENT_TOOLS, asking, calling } from '../support/consent.ts';
 import { type Session, call, session } from '../support/session.ts';
 
 const AT_MS = 5_000_000;
@@ -27,8 +28,8 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
 const importOf = (disk: Disk, records: readonly StreamRecord[]) =>
   importStream({ ...disk.ports(), own_facts_at_ms: AT_MS }, inTurn(records));
 
-async function stateOf(disk: Disk) {
-  const loaded = await loadSession(disk.journal, neverPause, SESSION);
+async function stateOf(disk: Disk, id = SESSION) {
+  const loaded = await loadSession(disk.journal, neverPause, id);
   if (isLeft(loaded)) throw new Error(loaded.left.message);
   return loaded.right.state;
 }
@@ -83,6 +84,58 @@ describe('an import of a session that was left in the middle', () => {
     const state = await stateOf(disk);
     expect([state.run, kindsOf(state)]).toEqual([null, []]);
     expect(state.run_history.at(-1)?.ending.outcome).toBe('cancelled');
+  });
+});
+
+describe('what a person allowed there', () => {
+  const HAND = defineTool({
+    tool_id: 'hand',
+    tool_name: 'hand',
+    description: 'By hand.',
+    input_schema: {},
+    permission_policy: 'always_ask',
+    ownership: 'custom',
+    executor: { kind: 'custom' },
+    parallelism_hint: {
+      parallel_safe: true,
+      claims: [{ space: 'fs', argument: 'path', form: 'path', access: 'write' }],
+    },
+  });
+  const asked = calling(
+    asking({}, {}, [...CONSENT_TOOLS, HAND]),
+    call('w', 'asks_write', { path: 'x' }),
+    call('h', 'hand', { path: 'x' }),
+  );
+
+  test('is asked of no application, also when it waits for a question: the run ends', async () => {
+    for (const [of, due] of [
+      [asked, ['agent.tool_use', 'agent.tool_use']],
+      [asked.allowed('h'), []],
+    ] as const) {
+      const disk = newDisk();
+      const imported = await importOf(disk, ran(of));
+      expect(imported._tag).toBe('Right');
+      const state = await stateOf(disk, of.state.session_id);
+      expect(kindsOf(state)).toEqual(due);
+      expect(state.run_history.at(-1)?.ending.message ?? null).toBe(
+        due.length > 0
+          ? null
+          : 'The session was imported, and where it was recorded a person had allowed a call that was not made yet.',
+      );
+    }
+  });
+
+  test('is not made when its next attempt waits for a time', async () => {
+    const disk = newDisk();
+    const began = ORIGIN.runRequested()
+      .observed([call('free', 'free')])
+      .started('free');
+    const failed = began.settlementFields('free', { outcome: 'failed' });
+    const waits = began.takes('ToolCallSettled', { ...failed, retryable: true, jitter_permille: 1_000 });
+    expect(kindsOf(waits.state)).toEqual(['wake']);
+    expect((await importOf(disk, ran(waits)))._tag).toBe('Right');
+    const batch = (await stateOf(disk)).active_tool_batch as ActiveToolBatch;
+    expect(callStateAt(batch, 0)).toMatchObject({ status: 'cancelled', code: 'imported' });
   });
 });
 

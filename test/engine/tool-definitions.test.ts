@@ -44,6 +44,34 @@ describe('a schema with', () => {
   });
 });
 
+describe('a time to be answered on a tool that', () => {
+  const ELSEWHERE: readonly [string, ToolSpec['executor']][] = [
+    ['a bridge runs', { kind: 'effect', effect_kind: 'any' }],
+    ['the host loop runs', { kind: 'host_loop', bridge: 'any' }],
+    ['a server runs', { kind: 'mcp', server: 'any', tool: 'any' }],
+    ['is a skill', { kind: 'skill', skill: 'any' }],
+    ['the fold settles', { kind: 'workflow', workflow: 'permissions.check' }],
+  ];
+
+  test.each(ELSEWHERE)('%s is refused, also where the same definition without it is known', async (_, executor) => {
+    const { talk } = await withTool(tool('second', { executor }));
+    const registry = [tool('first'), tool('second', { executor, answer_within_ms: 700 })];
+    const refused = { code: 'registry_invalid', path: expect.stringContaining('/registry/1/answer_within_ms') };
+    expect(await refusal(talk.client.createSession({ tool_package: packageOf(registry) }))).toMatchObject(refused);
+    const replaced = await refusal(talk.client.submit(talk.id, { events: [{ kind: 'ToolRegistrySet', registry }] }));
+    expect(replaced).toMatchObject(refused);
+    expect(replaced.message).toContain('no person fulfils the calls of the tool "second"');
+  });
+
+  test.each([
+    ['whose executor is custom', { executor: { kind: 'custom' } }],
+    ['whose owner is the application', { ownership: 'custom' }],
+  ] as const)('%s is taken', async (_, custom) => {
+    const world = await withTool(tool('second', { ...custom, answer_within_ms: 700 }));
+    expect((await schemaOf(world, 'second'))?.answer_within_ms).toBe(700);
+  });
+});
+
 test('a tool whose reference belongs to another definition vouches for nothing', async () => {
   const { talk } = await withTool(tool('second'));
   const liar = { ...tool('second', { input_schema: { type: 'strng' } }), tool_ref: tool('second').tool_ref };

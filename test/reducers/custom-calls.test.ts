@@ -1,7 +1,7 @@
 // Calls that a person or an application fulfils (openboa, "Custom tools").
 import { describe, expect, test } from 'vitest';
 import { sessionStatus } from '../../src/core/index.ts';
-import { PERSON_LOOKS, TIMED_PERSON, asking, calling, owed, statuses } from '../support/consent.ts';
+import { PERSON_LOOKS, TIMED_ELSEWHERE, TIMED_PERSON, asking, calling, owed, statuses } from '../support/consent.ts';
 import { type Session, call } from '../support/session.ts';
 
 describe('a custom call', () => {
@@ -152,6 +152,22 @@ describe('the time to fulfil it', () => {
     expect(chain.refusal('user.custom_tool_result', early)).toMatchObject({ code: 'call_not_ready', path: '/call_id' });
     expect(chain.fulfilled('u').effectsOf('wake')).toEqual([]);
   });
+
+  test.each(TIMED_ELSEWHERE.map((spec) => [spec.executor.kind, spec.tool_name, spec] as const))(
+    'is none for a call that %s runs (%s): such a tool on record has its calls end by their reports',
+    (_, name, spec) => {
+      const run = calling(asking({}, {}, [spec]), call('c', name));
+      expect(run.state.active_tool_batch?.plan.planned_calls[0]).not.toHaveProperty('answer_within_ms');
+      expect(run.callState('c')).not.toHaveProperty('due_at_ms');
+      const ending = run.started('c').takes('RunCancelled', { run_id: run.runId() });
+      expect(owed(ending)).toEqual(['tool.cancel c']);
+      expect(ending.refusal('TimeReached', { due_at_ms: ending.state.updated_at_ms + WITHIN }).code).toBe(
+        'time_not_due',
+      );
+      const over = ending.settled('c', { outcome: 'cancelled' });
+      expect(over.state.run_history.at(-1)?.ending.outcome).toBe('cancelled');
+    },
+  );
 
   test('two calls and a question with the same time expire in one event', () => {
     const run = calling(

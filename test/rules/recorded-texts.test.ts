@@ -47,7 +47,16 @@ test.each(folders)('every text that the fold writes in %s is one of its rules', 
 });
 
 /** A fork and an import write these into the events that they record. */
-const IN_EVENTS = ['forked', 'forked.run', 'forked.undo', 'imported', 'imported.run', 'imported.undo'];
+const IN_EVENTS = [
+  'forked',
+  'forked.allowed',
+  'forked.run',
+  'forked.undo',
+  'imported',
+  'imported.allowed',
+  'imported.run',
+  'imported.undo',
+];
 
 /** A session that writes these takes more than 16 MiB (test/reducers/batch-results.test.ts). */
 const TOO_LARGE = ['result_left_out'];

@@ -31,6 +31,20 @@ export const TIMED_PERSON = tool('timed_person', {
   parallelism_hint: WRITE.parallelism_hint,
   output_schema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
 });
+const timed = (name: string, rest: Parameters<typeof tool>[1]): ToolSpec =>
+  tool(name, { ...rest, answer_within_ms: 10_000 });
+
+/**
+ * The same time on tools that no person fulfils. The edge refuses such a tool, because only an answer can be late; where one
+ * is on record, its calls have no time.
+ */
+export const TIMED_ELSEWHERE: readonly ToolSpec[] = [
+  timed('timed_once', { interrupt_behavior: 'block', parallelism_hint: { parallel_safe: true } }),
+  timed('timed_free', { idempotent: true, interrupt_behavior: 'cancel', parallelism_hint: { parallel_safe: true } }),
+  timed('timed_server', { executor: { kind: 'mcp', server: 'any', tool: 'any' }, interrupt_behavior: 'continue' }),
+  timed('timed_host', { executor: { kind: 'host_loop', bridge: 'any' }, read_only: true, destructive: false }),
+  timed('timed_skill', { executor: { kind: 'skill', skill: 'any' } }),
+];
 /** A person fulfils it, and identical calls share one answer. */
 export const PERSON_LOOKS = tool('person_looks', {
   ownership: 'custom',

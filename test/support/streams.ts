@@ -5,14 +5,14 @@ import { type NamesRules, newestRules, rulesOf } from '../../reducers/rules/know
 import { unreachable } from '../../schemas/rejection.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
-import { ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON } from './consent.ts';
+import { ASKS_WRITE, PERSON_LOOKS, TIMED_ELSEWHERE, TIMED_PERSON } from './consent.ts';
 import { type Random, randomFrom } from './random.ts';
 import { type Session, call, say, session } from './session.ts';
 import { testPackage } from './tools.ts';
 
 const namesOf = ({ rules, since }: NamesRules): NamesRules => ({ rules, since });
 
-const FURTHER = [ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...permissionTools()];
+const FURTHER = [ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...TIMED_ELSEWHERE, ...permissionTools()];
 
 /** The test package, and one tool for each further way to ask. */
 function walkPackage(): ToolPackage {
@@ -45,6 +45,7 @@ const TOOLS = [
   'person',
   'person_looks',
   'timed_person',
+  ...TIMED_ELSEWHERE.map(({ tool_name }) => tool_name),
   ...permissionTools().map(({ tool_name }) => tool_name),
 ];
 

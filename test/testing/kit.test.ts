@@ -2,8 +2,17 @@
 import * as fc from 'fast-check';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
-import { INGRESS_KINDS } from '../../schemas/index.ts';
-import { checkGenesis, defaultGenesis, planBatch, stateDigest } from '../../src/core/index.ts';
+import { INGRESS_KINDS, type Position } from '../../schemas/index.ts';
+import { mustBe } from '../../src/client/must.ts';
+import {
+  checkGenesis,
+  defaultGenesis,
+  initialState,
+  newLawCheck,
+  planBatch,
+  stateDigest,
+  step,
+} from '../../src/core/index.ts';
 import { type Fact, arbitrary, call, given, packageOf, say, scriptedModel } from '../../src/testing/index.ts';
 import { UNMADE_KINDS } from '../../src/testing/plausible-fact.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -122,9 +131,29 @@ describe('arbitraries', () => {
           stateDigest(state),
         );
       }),
-      { numRuns: roundsOf(150), seed: 1 },
+      { numRuns: roundsOf(150), seed: 2 },
     );
     expect(INGRESS_KINDS.filter((kind) => !kinds.has(kind))).toEqual(UNMADE_KINDS);
+  });
+
+  test('of streams keep the laws on record, also with a time to be answered on tools that a bridge runs', () => {
+    let timed = 0;
+    const stream = arbitrary.ingressStream({ consent: CONSENT_PRESETS.allow_all, lengthMax: 60 });
+    fc.assert(
+      fc.property(stream, ({ genesis, tool_package, events }) => {
+        const laws = newLawCheck();
+        let state = initialState(genesis, tool_package);
+        for (const [position, event] of events.entries()) {
+          const before = state;
+          ({ state } = mustBe(step(before, event)));
+          if (event.kind === 'TimeReached' && before.active_tool_batch !== null) timed += 1;
+          laws.add({ position: position as Position, event, before, after: state, sealed: null });
+        }
+        expect(laws.breaches()).toEqual([]);
+      }),
+      { numRuns: roundsOf(300), seed: 1 },
+    );
+    expect(timed).toBeGreaterThan(0);
   });
 
   test('shrink to the facts that matter', () => {

@@ -1,11 +1,8 @@
 // What an import records after the stream, so that nothing that was decided where the stream was recorded has an effect here:
 // its run is paused, no call that was owed there is made here, its host session is closed, and consent is given anew. Pure.
 import type { Either } from 'fp-ts/lib/Either.js';
-import { callStateAt, plannedOf } from '../../../reducers/batch-index.ts';
 import { rulesOf } from '../../../reducers/rules/known-rules.ts';
-import { type RuleSet, codedText, errorText, ruleText } from '../../../reducers/rules/rule-set.ts';
-import { phaseOf, transitionsOf } from '../../../reducers/run-phases.ts';
-import { openWaitsIn } from '../../../reducers/waits.ts';
+import { codedText, ruleText } from '../../../reducers/rules/rule-set.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { ConsentPolicy, ModePolicy, ToolPermission } from '../../../schemas/consent.ts';
 import type { Digest } from '../../../schemas/ids.ts';
@@ -13,6 +10,7 @@ import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
 import { defaultToolPackage } from '../../toolsets/default-package.ts';
+import { owesAllowedCall, owesChangedCalls, takesFact, unmadeFact } from './given.ts';
 import { type OwnCommits, type OwnFact, commitOwnFacts } from './own-facts.ts';
 
 /** The commits that follow the stream with this state and last chain value; none when it is independent already. */
@@ -24,19 +22,31 @@ export const endImport = (state: SessionState, chain: Digest, at_ms: number): Ei
   );
 
 function nextFact(state: SessionState): OwnFact | null {
-  return runFact(state) ?? undoFact(state) ?? callFact(state) ?? placeFact(state) ?? consentFact(state);
+  return (
+    runFact(state) ??
+    undoFact(state) ??
+    // A call that was owed may have run there, and an approval of it was given there. Questions stay open: they are answered
+    // here.
+    unmadeFact(state, { text: codedText(rulesOf(state), 'imported', {}), makes: () => false }) ??
+    (owesAllowedCall(state) ? endRun(state, 'imported.allowed') : null) ??
+    placeFact(state) ??
+    consentFact(state)
+  );
 }
 
 function runFact(state: SessionState): OwnFact | null {
   const { run } = state;
-  const takes = (kind: 'RunPaused' | 'RunCancelled'): boolean => transitionsOf(phaseOf(state), kind) !== null;
   if (run === null) return null;
-  const { run_id } = run;
   // A changed call that was approved there is made without a question when the batch ends: such a run does not go on.
-  if ((run.amended?.length ?? 0) > 0 && takes('RunCancelled')) {
-    return { kind: 'RunCancelled', run_id, reason: ruleText(rulesOf(state), 'imported.run', {}) };
-  }
-  return takes('RunPaused') ? { kind: 'RunPaused', run_id } : null;
+  const ends = owesChangedCalls(state) ? endRun(state, 'imported.run') : null;
+  return ends ?? (takesFact(state, 'RunPaused') ? { kind: 'RunPaused', run_id: run.run_id } : null);
+}
+
+/** Null when the run is ending already, or there is none. */
+function endRun(state: SessionState, why: 'imported.run' | 'imported.allowed'): OwnFact | null {
+  const { run } = state;
+  if (run === null || !takesFact(state, 'RunCancelled')) return null;
+  return { kind: 'RunCancelled', run_id: run.run_id, reason: ruleText(rulesOf(state), why, {}) };
 }
 
 function undoFact(state: SessionState): OwnFact | null {
@@ -46,43 +56,6 @@ function undoFact(state: SessionState): OwnFact | null {
   const refusal = codedText(rulesOf(state), 'imported.undo', {});
   return { kind: 'UndoSettled', position, batch_id, call_id, success: false, ...refusal };
 }
-
-/** A call that was owed may have run there, and an approval of it was given there. Questions stay open: they are answered here. */
-function callFact(state: SessionState): OwnFact | null {
-  const { active_tool_batch: batch } = state;
-  if (batch === null) return null;
-  const { batch_id, plan } = batch;
-  for (const [position, { call_id }] of batch.observed.entries()) {
-    const call = callStateAt(batch, position);
-    const planned = plannedOf(plan, call_id)?.call;
-    if (call?.status === 'running') return { kind: 'LeaseExpired', batch_id, call_id, attempt: call.attempt };
-    if (call?.status !== 'queued' || planned === undefined || planned.shares !== undefined) continue;
-    const answer = unmade(rulesOf(state));
-    if (planned.executor.kind !== 'custom') {
-      const { attempt } = call;
-      const report = {
-        batch_id,
-        call_id,
-        attempt,
-        plan_hash: plan.plan_hash,
-        outcome: 'cancelled',
-        code: 'imported',
-      } as const;
-      return { kind: 'ToolCallSettled', ...report, ...answer };
-    }
-    const { arguments_digest } = planned;
-    // One that waits for a question is asked of no application before the question is answered.
-    if (openWaitsIn(batch, call_id).length > 0) continue;
-    return { kind: 'user.custom_tool_result', batch_id, call_id, arguments_digest, ...answer };
-  }
-  return null;
-}
-
-/** A result with these flags does not end the run under any completion rule. */
-const unmade = (rules: RuleSet) => ({
-  result: { success: false, needsFollowup: true },
-  output: { text: errorText(rules, codedText(rules, 'imported', {})) },
-});
 
 /** The host session was opened there. */
 const placeFact = ({ tool_runtime_context: { host_session_status } }: SessionState): OwnFact | null =>

@@ -3,22 +3,19 @@
 // together with the fork's own first facts. The digests differ, because the genesis record of the fork names its source
 // (`forked_from`). Pure: the caller reads the source and writes the fork.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { callStateAt, plannedOf } from '../../../reducers/batch-index.ts';
 import { inOrder } from '../../../reducers/next-state.ts';
 import { rulesOf } from '../../../reducers/rules/known-rules.ts';
-import { type RuleSet, codedText, errorText, ruleText } from '../../../reducers/rules/rule-set.ts';
-import { phaseOf, transitionsOf } from '../../../reducers/run-phases.ts';
+import { codedText, ruleText } from '../../../reducers/rules/rule-set.ts';
 import { digestJson } from '../../../schemas/canonical.ts';
-import type { EventOfKind } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
 import { type CommitRecord, type GenesisRecord, type StreamRecord, versionAfter } from '../../../schemas/record.ts';
 import { type Rejection, reject, invariant } from '../../../schemas/rejection.ts';
-import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
-import type { PendingUndo } from '../../../schemas/undo.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import type { RecordedEvent } from '../../../schemas/upcast.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
 import { genesisChain } from '../chain.ts';
+import { grantsFact, isAllowed, owesAllowedCall, owesChangedCalls, takesFact, unmadeFact } from './given.ts';
 import { type OwnCommits, type OwnFact, type StreamHead, copiedCommit, commitOwnFacts } from './own-facts.ts';
 import { newReplayer } from '../replay.ts';
 import { stateDigest } from '../state-digest.ts';
@@ -145,52 +142,43 @@ function endFork({ state, split }: ForkPoint, head: StreamHead, order: ForkOrder
  * The next fact that the fork must record before a bridge may work for it; null when it is independent. The source's
  * bridge runs the running calls and never reports to the fork: as after any lost bridge, a repeatable call is queued
  * again and the outcome of any other is unknown. The source may also run its queued calls, so a call that must not run
- * twice is answered here instead of being run, and so is an undo. Questions to people stay open: a person answers them
- * for each session.
+ * twice is answered here instead of being run, and so is an undo. What a person gave there counts there: a call that was
+ * allowed and not made is not made here, and grants end. Questions to people stay open: a person answers them for each
+ * session.
  */
 function nextFact(state: SessionState, order: ForkOrder): OwnFact | null {
-  const { run, active_tool_batch: batch } = state;
-  const rules = rulesOf(state);
-  const takes = (kind: 'RunPaused' | 'RunCancelled'): boolean => transitionsOf(phaseOf(state), kind) !== null;
-  if (run !== null && order.run === 'end' && takes('RunCancelled')) {
-    return { kind: 'RunCancelled', run_id: run.run_id, reason: ruleText(rules, 'forked.run', { at: order.at }) };
-  }
+  return (
+    runFact(state, order) ??
+    undoFact(state) ??
+    unmadeFact(state, {
+      text: codedText(rulesOf(state), 'forked', { at: order.at }),
+      makes: (planned, call) => (planned.repeatable || planned.executor.kind === 'custom') && !isAllowed(planned, call),
+    }) ??
+    (owesAllowedCall(state) ? endRun(state, 'forked.allowed', order) : null) ??
+    grantsFact(state)
+  );
+}
+
+function runFact(state: SessionState, order: ForkOrder): OwnFact | null {
+  if (owesChangedCalls(state)) return endRun(state, 'forked.allowed', order);
+  if (order.run === 'end') return endRun(state, 'forked.run', order);
+  const { run } = state;
   // Pause first: a bridge must not work for a fork that was stored only in part.
-  if (run !== null && order.run === 'pause' && takes('RunPaused')) return { kind: 'RunPaused', run_id: run.run_id };
+  const pauses = run !== null && order.run === 'pause' && takesFact(state, 'RunPaused');
+  return pauses ? { kind: 'RunPaused', run_id: run.run_id } : null;
+}
+
+/** Null when the run is ending already, or there is none. */
+function endRun(state: SessionState, why: 'forked.run' | 'forked.allowed', { at }: ForkOrder): OwnFact | null {
+  const { run } = state;
+  if (run === null || !takesFact(state, 'RunCancelled')) return null;
+  return { kind: 'RunCancelled', run_id: run.run_id, reason: ruleText(rulesOf(state), why, { at }) };
+}
+
+function undoFact(state: SessionState): OwnFact | null {
   const [undo] = state.undos ?? [];
-  if (undo !== undefined) return refuseUndo(rules, undo);
-  return batch === null ? null : firstUnsettled(rules, batch, order);
+  if (undo === undefined) return null;
+  const { position, batch_id, call_id } = undo;
+  const refusal = codedText(rulesOf(state), 'forked.undo', {});
+  return { kind: 'UndoSettled', position, batch_id, call_id, success: false, ...refusal };
 }
-
-const refuseUndo = (rules: RuleSet, { position, batch_id, call_id }: PendingUndo): OwnFact => ({
-  kind: 'UndoSettled',
-  position,
-  batch_id,
-  call_id,
-  success: false,
-  ...codedText(rules, 'forked.undo', {}),
-});
-
-function firstUnsettled(rules: RuleSet, batch: ActiveToolBatch, order: ForkOrder): OwnFact | null {
-  const { batch_id, plan } = batch;
-  for (const [position, { call_id }] of batch.observed.entries()) {
-    const call = callStateAt(batch, position);
-    if (call?.status === 'running') return { kind: 'LeaseExpired', batch_id, call_id, attempt: call.attempt };
-    const planned = plannedOf(plan, call_id)?.call;
-    if (call?.status !== 'queued' || planned?.repeatable === true || planned?.executor.kind === 'custom') continue;
-    return answerUnrun(rules, { batch_id, call_id, attempt: call.attempt, plan_hash: plan.plan_hash }, order);
-  }
-  return null;
-}
-
-type Unrun = Pick<EventOfKind<'ToolCallSettled'>, 'batch_id' | 'call_id' | 'attempt' | 'plan_hash'>;
-
-const answerUnrun = (rules: RuleSet, call: Unrun, { at }: ForkOrder): OwnFact => ({
-  kind: 'ToolCallSettled',
-  ...call,
-  outcome: 'cancelled',
-  code: 'forked',
-  // A result with these flags does not end the run under any completion rule.
-  result: { success: false, needsFollowup: true },
-  output: { text: errorText(rules, codedText(rules, 'forked', { at })) },
-});

@@ -4,7 +4,13 @@ import type { BatchId, CallId } from '../../../schemas/ids.ts';
 import type { FoldedEvent } from '../folded-event.ts';
 import type { BatchReading, CallReading, CallResult, Reading } from './reading.ts';
 
-export type LawOnRecord = 'plan_kept' | 'one_result_in_call_order' | 'answered_by_digest' | 'began_once' | 'deny_won';
+export type LawOnRecord =
+  | 'plan_kept'
+  | 'one_result_in_call_order'
+  | 'answered_by_digest'
+  | 'began_once'
+  | 'deny_won'
+  | 'run_goes_on';
 
 /** Two recorded facts that contradict each other. */
 export interface LawBreach {

@@ -109,7 +109,8 @@ function endOf(folded: FoldedEvent, { batch_id }: BatchReading, call: CallReadin
   return status === 'denied' || status === 'failed' || status === 'rejected' ? status : null;
 }
 
-const statusAfter = ({ after }: FoldedEvent, { index }: CallReading): CallStatus | undefined =>
+/** The status of a call after an event, as the state has it. */
+export const statusAfter = ({ after }: FoldedEvent, { index }: CallReading): CallStatus | undefined =>
   after.active_tool_batch === null ? undefined : callStateAt(after.active_tool_batch, index)?.status;
 
 /** The code with which the call ended; no event says it when a time or a cancellation ended the call. */

@@ -1,6 +1,7 @@
 // The definitions of tools before they are recorded: a schema that does not compile would check nothing, and is refused. The
 // types of another API's schemas (`OBJECT`, or `6`) become those of JSON Schema, which every model API reads.
 import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
+import { isFulfilled } from '../../../reducers/planner.ts';
 import { toolRef } from '../../../schemas/define-tool.ts';
 import type { Digest } from '../../../schemas/ids.ts';
 import { TOOLS_MAX } from '../../../schemas/limits.ts';
@@ -11,7 +12,7 @@ import type { Pause } from '../../turns.ts';
 import { type RequestBudget, newRequestBudget } from './budget.ts';
 import { findCompileFault } from './schema-check.ts';
 
-/** The tools of a registry as they are recorded, or the first schema that does not compile. */
+/** The tools of a registry as they are recorded, or the first fault: a schema that does not compile, a time that no call has. */
 export async function admitTools(
   registry: readonly ToolSpec[],
   pause: Pause,
@@ -19,6 +20,10 @@ export async function admitTools(
 ): Promise<Either<Rejection, readonly ToolSpec[]>> {
   const tools = registry.map(withPlainTypes);
   for (const [index, tool] of tools.entries()) {
+    // `tool_ref` does not cover this field, so it is checked for every tool.
+    if (tool.answer_within_ms !== undefined && !isFulfilled(tool)) {
+      return left(reject('registry_invalid', `/registry/${index}/answer_within_ms`, untimed(tool)));
+    }
     if (compiled.has(tool.tool_ref)) continue;
     const rest = pause();
     if (rest !== null) await rest;
@@ -38,6 +43,9 @@ const compiled = new Set<Digest>();
 
 const refusal = ({ tool_name }: ToolSpec, why: string): string =>
   `the schema of the tool "${tool_name}" does not compile (${why}); correct it, as JSON Schema draft 2020-12`;
+
+const untimed = ({ tool_name }: ToolSpec): string =>
+  `no person fulfils the calls of the tool "${tool_name}", so they have no time to be answered; leave it out, or give the tool the executor "custom"`;
 
 /** The same tool when there is nothing to do. A wrong `tool_ref` stays wrong, and is refused later. */
 function withPlainTypes(tool: ToolSpec): ToolSpec {

@@ -97,7 +97,8 @@ function refusalOf({ tool_id, tool_ref }: PlannedToolCall, state: SessionState):
   return settingsOf(tool, state).includes('deny') ? 'is denied' : null;
 }
 
-const asksAbout = (tool: ToolSpec, state: SessionState): boolean =>
+/** Whether a tool, or the policy, asks about every call of the tool that no grant covers. */
+export const asksAbout = (tool: ToolSpec, state: SessionState): boolean =>
   tool.permission_policy === 'always_ask' || settingsOf(tool, state).includes('ask');
 
 /** What the policy says about the mode of a tool, and about its destructive flag where the mode does not cover it. */
@@ -107,7 +108,7 @@ function settingsOf({ mode, destructive, executor }: ToolSpec, { consent }: Sess
   return destructive && !covered ? [modes[mode], modes.destructive] : [modes[mode]];
 }
 
-function statusIn({ observed, pages }: ActiveToolBatch, { call_id }: PlannedToolCall): CallStatus {
+export function statusIn({ observed, pages }: ActiveToolBatch, { call_id }: PlannedToolCall): CallStatus {
   const at = observed.findIndex((call) => call.call_id === call_id);
   return pages.flat()[at]?.status ?? 'rejected';
 }

@@ -2,13 +2,10 @@
 // lost. Also judges and replays whole streams.
 import { nextDeadline } from '../../../reducers/deadlines.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { StreamRecord } from '../../../schemas/record.ts';
-import type { SessionState } from '../../../schemas/state.ts';
-import { genesisChain } from '../../core/chain.ts';
 import { replay } from '../../core/replay.ts';
-import { stateBytes, stateDigest } from '../../core/state-digest.ts';
+import { stateBytes } from '../../core/state-digest.ts';
 import type { LawOnRecord } from '../../core/laws/breach.ts';
-import type { StoredSession } from './stored-session.ts';
+import { type StoredSession, recordsOf } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 import type { Law } from './laws.ts';
 
@@ -44,6 +41,7 @@ const LAW_OF: Readonly<Record<LawOnRecord, Law>> = {
   answered_by_digest: 'approvals bound',
   began_once: 'runs at most once',
   deny_won: 'deny wins',
+  run_goes_on: 'every run ends',
 };
 
 /** The record alone shows no breach, to a check that does not ask the fold what is allowed. */
@@ -67,13 +65,4 @@ export function checkReplay(id: SessionId, stored: StoredSession, judge: Judge):
     'replay identity',
     () => `${id}: the replayed state differs in bytes from the state folded event by event`,
   );
-}
-
-function* recordsOf({ genesis, tool_package, commits, states }: StoredSession): Generator<StreamRecord> {
-  const initial = states[0] as SessionState;
-  yield { kind: 'package', digest: genesis.tool_package_digest, tool_package };
-  yield { kind: 'genesis', format: 2, genesis, state_digest: stateDigest(initial), chain: genesisChain(initial) };
-  for (const { position, events, state_digest, chain } of commits) {
-    yield { kind: 'commit', position, events: events.map(({ text }) => JSON.parse(text)), state_digest, chain };
-  }
 }

@@ -9,6 +9,7 @@ import type { Genesis } from '../../../schemas/genesis.ts';
 import type { BatchId, CallId, Digest, OwnerId, Position, RunId } from '../../../schemas/ids.ts';
 import { type Json, type JsonObject, freezeJson } from '../../../schemas/json.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
+import type { StreamRecord } from '../../../schemas/record.ts';
 import { invariant } from '../../../schemas/rejection.ts';
 import type { ActiveToolBatch, SessionState, TranscriptEntry, TranscriptPage } from '../../../schemas/state.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
@@ -225,5 +226,15 @@ export class StoredSession {
         ended: false,
       });
     }
+  }
+}
+
+/** The stream as it is stored. */
+export function* recordsOf({ genesis, tool_package, commits, states }: StoredSession): Generator<StreamRecord> {
+  const initial = states[0] as SessionState;
+  yield { kind: 'package', digest: genesis.tool_package_digest, tool_package };
+  yield { kind: 'genesis', format: 2, genesis, state_digest: stateDigest(initial), chain: genesisChain(initial) };
+  for (const { position, events, state_digest, chain } of commits) {
+    yield { kind: 'commit', position, events: events.map(({ text }) => JSON.parse(text)), state_digest, chain };
   }
 }

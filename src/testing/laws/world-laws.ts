@@ -14,6 +14,7 @@ import type { Execution } from '../sim-tools.ts';
 import { type StoredOrigin, StoredSession } from './stored-session.ts';
 import { newBudgetLaw } from './budget-law.ts';
 import { newCompactionLaw } from './compaction-law.ts';
+import { checkCopies } from './copy-law.ts';
 import { newEngineAnswerLaws } from './engine-answer-laws.ts';
 import { type ExecutionLaws, newExecutionLaws } from './execution-laws.ts';
 import type { Judge } from './judge.ts';
@@ -107,6 +108,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       stored.add(commits);
       const events = stored.events.slice(from);
       for (const event of events) checkRecorded(checks, { id, stored, event, atMs: time.passedMs() });
+      checkCopies(id, stored, events, judge);
       waits.reached(id, stored.state());
       return events;
     },

@@ -235,8 +235,51 @@ function unamended(state: SessionState, { kind }: IngressEvent): SessionState {
   return { ...state, run };
 }
 
+vi.mock(import('../../../../src/core/copies/given.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    isAllowed: (planned, call) => planted.bug !== 'an approval counts in a fork' && real.isAllowed(planned, call),
+    owesAllowedCall: (state) => planted.bug !== 'an approval counts in a fork' && real.owesAllowedCall(state),
+    owesChangedCalls: (state) => planted.bug !== 'a fork makes a changed call' && real.owesChangedCalls(state),
+    grantsFact: (state) => (planted.bug === 'a fork has the grants of its source' ? null : real.grantsFact(state)),
+  };
+});
+
+/** The time that calls of a bridge get by mistake, in milliseconds. */
+const WITHIN_MS = 1_500;
+
+vi.mock(import('../../../../reducers/planner.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    planBatch: (...asked) => {
+      const plan = real.planBatch(...asked);
+      if (planted.bug !== 'a time ends a call that runs') return plan;
+      const timed = plan.planned_calls.map((call) => ({ answer_within_ms: WITHIN_MS, ...call }));
+      return { ...plan, planned_calls: timed, plan_hash: real.planHash({ ...plan, planned_calls: timed }) };
+    },
+  };
+});
+
+vi.mock(import('../../../../reducers/batch-edit.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    editBatch: (next) => {
+      const edit = real.editBatch(next);
+      if (planted.bug !== 'a time ends a call that runs') return edit;
+      return { ...edit, start: (id, owner) => edit.put(id, { ...edit.call(id), owner, status: 'running' }) };
+    },
+  };
+});
+
 export const REDUCER_BUGS: Bugs = {
   'a lost call runs again': { seed: 36, breaks: 'runs at most once' },
+  'a time ends a call that runs': { seed: 1, breaks: 'every run ends' },
+  'an approval counts in a fork': { seed: 33, breaks: 'approvals bound' },
+  'a fork makes a changed call': { seed: 33, breaks: 'runs at most once' },
+  'a fork has the grants of its source': { seed: 1, breaks: 'approvals bound' },
   'a call is retried at once': { seed: 6, breaks: 'retried when due' },
   'a call is retried too often': { seed: 8, breaks: 'retried when due' },
   'a rejected call has no result': { seed: 2, breaks: 'pairing' },
