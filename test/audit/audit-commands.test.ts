@@ -43,7 +43,7 @@ describe('refold fork', () => {
     const [object] = jsonLines((await onData('fork', demo, '--at', `${version}`, '--to', 'middle-2', '--json')).stdout);
     expect(object).toMatchObject({
       session_id: 'middle-2',
-      version: version + 2,
+      version: version + 3,
       forked_from: { session_id: demo, position: version },
     });
   });
@@ -52,7 +52,9 @@ describe('refold fork', () => {
     const version = turnIn(4) + 1;
     const { stdout } = await onData('fork', demo, '--at', `${version}`, '--to', 'over', '--run', 'end');
     expect(stdout).toMatch(
-      new RegExp(`added +position ${version} {2}RunCancelled\nnow +idle\nnext +refold run "\\.{3}" --session over`),
+      new RegExp(
+        `added +position ${version} {2}RunCancelled\nadded +position ${version + 1} {2}ConsentPolicySet  the same policy: the grants of the source end here\nnow +idle\nnext +refold run "\\.{3}" --session over`,
+      ),
     );
   });
 

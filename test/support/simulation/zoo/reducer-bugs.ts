@@ -135,6 +135,9 @@ vi.mock(import('../../../../reducers/effective-tools.ts'), async (load) => {
   };
 });
 
+/** The time that calls of a bridge get by mistake, in milliseconds. */
+const WITHIN_MS = 1_500;
+
 vi.mock(import('../../../../reducers/planner.ts'), async (load) => {
   const real = await load();
   return {
@@ -149,6 +152,10 @@ vi.mock(import('../../../../reducers/planner.ts'), async (load) => {
     isPlannedTool: (...given) => planted.bug === 'a redefined tool is run' || real.isPlannedTool(...given),
     planBatch: (...given) => {
       const plan = real.planBatch(...given);
+      if (planted.bug === 'a time ends a call that runs') {
+        const timed = plan.planned_calls.map((call) => ({ answer_within_ms: WITHIN_MS, ...call }));
+        return { ...plan, planned_calls: timed, plan_hash: real.planHash({ ...plan, planned_calls: timed }) };
+      }
       if (planted.bug !== 'conflicts are not seen') return plan;
       const ids = plan.planned_calls.map(({ call_id }) => call_id);
       const after = Object.fromEntries(ids.map((id) => [id, []]));
@@ -243,22 +250,6 @@ vi.mock(import('../../../../src/core/copies/given.ts'), async (load) => {
     owesAllowedCall: (state) => planted.bug !== 'an approval counts in a fork' && real.owesAllowedCall(state),
     owesChangedCalls: (state) => planted.bug !== 'a fork makes a changed call' && real.owesChangedCalls(state),
     grantsFact: (state) => (planted.bug === 'a fork has the grants of its source' ? null : real.grantsFact(state)),
-  };
-});
-
-/** The time that calls of a bridge get by mistake, in milliseconds. */
-const WITHIN_MS = 1_500;
-
-vi.mock(import('../../../../reducers/planner.ts'), async (load) => {
-  const real = await load();
-  return {
-    ...real,
-    planBatch: (...asked) => {
-      const plan = real.planBatch(...asked);
-      if (planted.bug !== 'a time ends a call that runs') return plan;
-      const timed = plan.planned_calls.map((call) => ({ answer_within_ms: WITHIN_MS, ...call }));
-      return { ...plan, planned_calls: timed, plan_hash: real.planHash({ ...plan, planned_calls: timed }) };
-    },
   };
 });
 
