@@ -188,9 +188,9 @@ describe('a loop', () => {
     const locate: AiSdkTool = { description: 'Where?', inputSchema: { type: 'object' } } as object;
     const { agent } = await open({ script, more: { locate } });
     const first = await generate({ ...agent, prompt: 'Where am I?' });
-    expect((await agent.waiting()).map(({ kind, call }) => [kind, call])).toEqual([['task', 'c1']]);
+    expect((await agent.waiting()).map(({ kind, call }) => [kind, call])).toEqual([['task', 'run-1-1-0']]);
     const output = { type: 'text', value: 'Berlin' };
-    const result = { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'locate', output }] };
+    const result = { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'run-1-1-0', toolName: 'locate', output }] };
     const second = await generate({ ...agent, messages: [...first.messages, result] });
     expect(second.text).toBe('Berlin.');
   });
@@ -211,7 +211,7 @@ describe('a loop', () => {
     const running = generate({ ...agent, prompt: 'Pay both' });
     while (paid.length === 0) await new Promise(setImmediate);
     const [question, ...others] = await agent.waiting();
-    expect([question?.call, others]).toEqual(['c100', []]);
+    expect([question?.arguments, others]).toEqual([{ order: '100' }, []]);
     await question?.answer(true);
     expect((await running).text).toBe('Paid.');
     expect(paid).toEqual(['1', '100']);
