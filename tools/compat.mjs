@@ -3,6 +3,7 @@
 //
 //   npm run compat                    installs what is missing, then runs every test of compat/
 //   npm run compat -- langgraph       those whose path contains the word; further arguments go to vitest
+//   npm run compat -- overhead        measures what a durable loop costs, beside other ways to make one: compat/overhead/
 //
 // Without the registry it prints what it leaves out and exits 0; with CI set it exits 1. A failed test exits 1.
 import { spawnSync } from 'node:child_process';
@@ -20,8 +21,18 @@ const args = process.argv.slice(2);
 
 if (isInstalled(FOLDER, testFiles())) {
   unpackRefold(ROOT, FOLDER);
-  runTests(process.execPath, FOLDER);
-  await runOnNewerNode();
+  if (args[0] === 'overhead') measureOverhead();
+  else {
+    runTests(process.execPath, FOLDER);
+    await runOnNewerNode();
+  }
+}
+
+function measureOverhead() {
+  const folder = join(FOLDER, 'overhead');
+  if (!isInstalled(folder, ['overhead'])) return;
+  const { status } = spawnSync(process.execPath, [join(folder, 'main.mjs')], { cwd: folder, stdio: 'inherit' });
+  process.exitCode = status ?? 1;
 }
 
 /** The tests of the AI SDK on a Node that its version 7 declares: the one that `npm run determinism` fetches. */

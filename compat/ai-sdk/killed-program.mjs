@@ -41,8 +41,9 @@ await runSessions(async (world) => {
   };
   const shop = await durable({ dataDir, session, run: 'refund', model, tools, hints });
   at('opened');
-  const over = new AbortController();
-  const watching = watchSession(shop, world, over.signal);
+  // About order a the function of the tool says that it needs no approval, and answers by itself.
+  const waiting = async () => (await shop.waiting()).filter((question) => question.arguments.order === 'b');
+  const watching = watchSession({ client: shop.client, waiting, answer: shop.answer }, world);
   const { response } = await generateText({
     model: shop.model,
     tools: shop.tools,
@@ -50,8 +51,7 @@ await runSessions(async (world) => {
     stopWhen: stepCountIs(10),
   });
   at('ended');
-  over.abort();
-  await watching.catch(() => undefined);
+  await watching;
   await shop.close();
   at('closed');
   return JSON.stringify(response.messages);

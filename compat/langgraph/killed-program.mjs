@@ -42,8 +42,7 @@ await runSessions(async (world) => {
   const model = new Scripted(world);
   const shop = await durable({ dataDir, session, run: 'refund', model, tools, hints: asking });
   at('opened');
-  const over = new AbortController();
-  const watching = watchSession(shop, world, over.signal);
+  const watching = watchSession(shop, world);
   const graph = new StateGraph(MessagesAnnotation)
     .addNode('agent', async ({ messages }) => ({ messages: [await shop.model.invoke(messages)] }))
     .addNode('tools', new ToolNode(shop.tools, { handleToolErrors: false }))
@@ -53,8 +52,7 @@ await runSessions(async (world) => {
     .compile();
   const { messages } = await graph.invoke({ messages: [{ role: 'user', content: prompt }] });
   at('ended');
-  over.abort();
-  await watching.catch(() => undefined);
+  await watching;
   await shop.close();
   at('closed');
   return JSON.stringify(messages.map(({ content }) => content));

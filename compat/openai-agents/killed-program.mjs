@@ -44,9 +44,8 @@ await runSessions(async (world) => {
   );
   const shop = await durable({ dataDir, session, run: 'refund', model, tools, hints });
   at('opened');
-  const over = new AbortController();
   // The framework answers its own questions: this one watches only.
-  const watching = watchSession({ client: shop.client, waiting: () => [] }, world, over.signal);
+  const watching = watchSession({ client: shop.client, waiting: () => [] }, world);
   const agent = new Agent({ name: 'Clerk', model: shop.model, tools: shop.tools });
   let result = await run(agent, prompt);
   while (result.interruptions.length > 0) {
@@ -56,8 +55,7 @@ await runSessions(async (world) => {
     result = await run(agent, result.state);
   }
   at('ended');
-  over.abort();
-  await watching.catch(() => undefined);
+  await watching;
   await shop.close();
   at('closed');
   return JSON.stringify(result.history);

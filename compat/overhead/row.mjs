@@ -4,8 +4,9 @@ import { ROWS } from './rows.mjs';
 import { newGaps } from './workload.mjs';
 
 const [name, folder, runs] = process.argv.slice(2);
-const { gaps, asked } = newGaps(await countBarriers(folder));
-const { run, close } = await ROWS[name].open({ folder, asked });
+const world = newGaps(await countBarriers(folder));
+const { gaps } = world;
+const { run, close } = await ROWS[name].open({ folder, asked: (turn) => world.asked(turn) });
 for (let index = 0; index < Number(runs); index += 1) await run();
 gaps.length = 0;
 for (let index = 0; index < Number(runs); index += 1) await run();

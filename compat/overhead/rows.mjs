@@ -40,8 +40,9 @@ async function refold({ folder, asked }, mode) {
 /** The loop is a workflow; every answer of the model and every call is a step of it. */
 async function dbos({ asked }) {
   const { DBOS } = await import('@dbos-inc/dbos-sdk');
-  const { doGenerate, ...rest } = scriptedModel(asked);
-  const model = { ...rest, doGenerate: (options) => DBOS.runStep(() => doGenerate(options), { name: 'model' }) };
+  const plain = scriptedModel(asked);
+  const doGenerate = (options) => DBOS.runStep(() => plain.doGenerate(options), { name: 'model' });
+  const model = { ...plain, doGenerate };
   const tools = toolsThat((input) => DBOS.runStep(() => Promise.resolve(result(input)), { name: 'tool' }));
   const workflow = DBOS.registerWorkflow(
     async () => (await generateText({ model, tools, prompt: PROMPT, stopWhen })).text,
@@ -95,12 +96,12 @@ async function sqliteSaver(file) {
   return { checkpointer, close: () => db.close() };
 }
 
-/** `over`: the row that this one is compared with. */
+/** `over`: the row that this one is compared with. `needs`: a variable of the environment. */
 export const ROWS = {
   'AI SDK': { open: bare },
-  'refold, calls that read': { over: 'AI SDK', open: (world) => refold(world, 'read') },
-  'refold, calls that write': { over: 'AI SDK', open: (world) => refold(world, 'safe_write') },
-  'DBOS': { over: 'AI SDK', needs: 'REFOLD_POSTGRES', open: dbos },
-  'LangGraph': { open: (world) => langgraph(world, false) },
+  'refold, calls that read': { over: 'AI SDK', isOurs: true, open: (world) => refold(world, 'read') },
+  'refold, calls that write': { over: 'AI SDK', isOurs: true, open: (world) => refold(world, 'safe_write') },
+  DBOS: { over: 'AI SDK', needs: 'REFOLD_POSTGRES', open: dbos },
+  LangGraph: { open: (world) => langgraph(world, false) },
   'LangGraph, SqliteSaver': { over: 'LangGraph', open: (world) => langgraph(world, true) },
 };

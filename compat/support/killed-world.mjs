@@ -51,17 +51,18 @@ function worldOf(session, crashAt) {
   return { dataDir, session, act, at, functions };
 }
 
-/** Passes a place as soon as an event of the session is durable, until the signal aborts; answers questions with yes. */
-export async function watchSession(agent, { session, at }, signal) {
+/** Passes a place as soon as an event of the session is durable, until its run ends; answers questions with yes. */
+export async function watchSession({ client, waiting, answer }, { session, at }) {
   const answered = new Set();
-  while (!signal.aborted && (await agent.client.session(session)())._tag === 'Left') await new Promise(setImmediate);
-  for await (const { position, events } of agent.client.followCommits(session, { signal })) {
+  while ((await client.session(session)())._tag === 'Left') await new Promise(setImmediate);
+  for await (const { position, events } of client.followCommits(session)) {
     for (const index of events.keys()) at(`event ${position + index}`);
-    for (const question of await agent.waiting()) {
+    if (events.some(({ ends }) => ends !== undefined)) return;
+    for (const question of await waiting()) {
       if (answered.has(question.call)) continue;
       answered.add(question.call);
       at(`asked ${question.tool} ${question.arguments.order}`);
-      await agent.answer(question, true).catch(() => undefined);
+      await answer(question, true).catch(() => undefined);
       at(`answered ${question.tool} ${question.arguments.order}`);
     }
   }

@@ -26,10 +26,7 @@ const comparedOutput = (output: unknown): unknown => {
 };
 
 /** The same messages with other ids of calls. */
-export const promptWithIds = (
-  prompt: readonly ModelMessage[],
-  idOf: (id: string) => string,
-): readonly ModelMessage[] =>
+export const promptWithIds = (prompt: readonly ModelMessage[], idOf: (id: string) => string): readonly ModelMessage[] =>
   prompt.map((message) => {
     const { content } = message;
     return typeof content === 'string' ? message : { ...message, content: content.map((part) => withId(part, idOf)) };

@@ -73,7 +73,11 @@ export function recordedOf({ log }: Pick<LoopSession, 'log'>, { call, turn }: Ca
 }
 
 /** The loop gives what the tool reads of the recorded arguments, such as defaults and converted values. */
-async function isRead({ tool, given, read }: BroughtCall, recorded: NamedCall, args: JsonObject | null): Promise<boolean> {
+async function isRead(
+  { tool, given, read }: BroughtCall,
+  recorded: NamedCall,
+  args: JsonObject | null,
+): Promise<boolean> {
   if (read === undefined || args === null || tool !== recorded.tool) return false;
   try {
     const first = argumentsText(await read(args));

@@ -7,8 +7,10 @@ import type { RecordedCall } from './turn.ts';
 export const callIdOf = (run_id: string, turn: number, index: number): string => `${run_id}-${turn}-${index}`;
 
 /** The id by which the loop knows a call. Turns that were recorded before refold made the ids have those of the provider. */
-export const loopIdOf = ({ call_id, provider_call_id }: Pick<ToolCallObserved, 'call_id' | 'provider_call_id'>): string =>
-  provider_call_id ?? call_id;
+export const loopIdOf = ({
+  call_id,
+  provider_call_id,
+}: Pick<ToolCallObserved, 'call_id' | 'provider_call_id'>): string => provider_call_id ?? call_id;
 
 export interface ProviderIdIndex {
   readonly add: (calls: readonly RecordedCall[]) => void;

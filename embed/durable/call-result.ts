@@ -32,7 +32,11 @@ export async function callResult(loop: LoopSession, ends: RunEnds, request: Call
   const { id, tool, run, asks, allowedBy = null, signal, read = (args: JsonObject): unknown => args } = request;
   const { made, digest, args: recorded } = await boundCall(loop, request);
   const { call_id } = made.call;
-  const offered = { tool, digest, run: async (args: JsonObject, context: LoopCallContext) => run(await read(args), context) };
+  const offered = {
+    tool,
+    digest,
+    run: async (args: JsonObject, context: LoopCallContext) => run(await read(args), context),
+  };
   const withdraw = hasEnded(made) ? () => undefined : calls.offer(call_id, offered);
   try {
     if (allowedBy !== null && !hasEnded(made)) await answerCall(loop, made, { allow: true, by: allowedBy });

@@ -124,7 +124,11 @@ export class CallDiffers extends Error {
   /** What the loop brought. */
   readonly given: NamedCall;
 
-  constructor(session: string, call: string, { recorded, given }: { readonly recorded: NamedCall; readonly given: NamedCall }) {
+  constructor(
+    session: string,
+    call: string,
+    { recorded, given }: { readonly recorded: NamedCall; readonly given: NamedCall },
+  ) {
     super(
       `call "${call}" of session ${session} is ${told(recorded)} on record, and the loop brings ${told(given)}: it was not run. ` +
         'Pass on the tool and the arguments of the recorded answer unchanged',

@@ -68,7 +68,10 @@ export function newLoopCalls(): LoopCalls {
         if ('offered' in decision) {
           const { tool, digest, run } = decision.offered;
           if (tool_id !== `${OWN_TOOLS}${tool}` || digestJson(args) !== digest) {
-            return failedReport('not_run', `the program offered to run "${tool}" with other arguments than those on record`);
+            return failedReport(
+              'not_run',
+              `the program offered to run "${tool}" with other arguments than those on record`,
+            );
           }
           return { success: true, text: textOfResult(await run(args, { signal })) };
         }

@@ -146,6 +146,26 @@ describe('a loop', () => {
     expect(run_history.map(({ ending, turn }) => [ending.outcome, turn])).toEqual([['completed', 1]]);
   });
 
+  test.each([
+    ['says is cut off', 'interrupted', [{ type: 'text', text: 'Half of' }]],
+    ['could not read', 'other', []],
+  ])('is told of an answer that the provider %s, and it is not on record', async (_why, unified, content) => {
+    const whole = scriptedModel(() => ({ text: 'Done.' }));
+    const answers = [{ content, finishReason: { unified, raw: undefined }, usage: {}, warnings: [] }];
+    const doGenerate: typeof whole.doGenerate = async (call) =>
+      (answers.shift() as never) ?? (await whole.doGenerate(call));
+    const agent = await durable({
+      dataDir: await newDataDir(),
+      session: 'order-42',
+      model: { ...whole, doGenerate },
+    });
+    ended.push(() => agent.close());
+    await expect(generate({ ...agent, prompt: 'Hello' })).rejects.toThrow('ended before its answer was complete');
+    expect((await generate({ ...agent, prompt: 'Hello' })).text).toBe('Done.');
+    const { run_history } = (await must(agent.client.session(SESSION))).state;
+    expect(run_history.map(({ turn }) => turn)).toEqual([1]);
+  });
+
   test('that aborts ends its run as cancelled, and stops the function', async () => {
     const abort = new AbortController();
     const { agent, tools } = await open();
@@ -190,7 +210,10 @@ describe('a loop', () => {
     const first = await generate({ ...agent, prompt: 'Where am I?' });
     expect((await agent.waiting()).map(({ kind, call }) => [kind, call])).toEqual([['task', 'run-1-1-0']]);
     const output = { type: 'text', value: 'Berlin' };
-    const result = { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'run-1-1-0', toolName: 'locate', output }] };
+    const result = {
+      role: 'tool',
+      content: [{ type: 'tool-result', toolCallId: 'run-1-1-0', toolName: 'locate', output }],
+    };
     const second = await generate({ ...agent, messages: [...first.messages, result] });
     expect(second.text).toBe('Berlin.');
   });

@@ -33,7 +33,11 @@ export const langgraphDriver = (records: boolean): LoopDriver => ({
     return {
       handle: graph,
       async run(prompt) {
-        const messages = await runGraph({ model: records ? graph.model : bare, tools: given, messages: [{ type: 'human', content: prompt }] });
+        const messages = await runGraph({
+          model: records ? graph.model : bare,
+          tools: given,
+          messages: [{ type: 'human', content: prompt }],
+        });
         const [, last] = (messages.at(-1)?.content ?? []) as readonly { readonly text: string }[];
         return last?.text ?? '';
       },
