@@ -240,6 +240,28 @@ describe('a loop', () => {
     expect(paid).toEqual(['1', '100']);
   });
 
+  test('asks by the arguments on record, also of two calls that have one id', async () => {
+    const script: Script = (turn) =>
+      turn === 1
+        ? { calls: ['1', '999999'].map((order) => ({ id: 'x', name: 'pay', input: { order } })) }
+        : { text: 'Paid.' };
+    const paid: string[] = [];
+    const pay = {
+      description: 'Pay.',
+      inputSchema: order,
+      needsApproval: ({ order: amount }: { order: string }) => Number(amount) > 100,
+      execute: ({ order: amount }: { order: string }) => paid.push(amount),
+    };
+    const { agent } = await open({ script, more: { pay } });
+    const running = generate({ ...agent, prompt: 'Pay both' });
+    while (paid.length === 0) await new Promise(setImmediate);
+    const [question] = await agent.waiting();
+    expect(question?.arguments).toEqual({ order: '999999' });
+    await question?.answer(false);
+    await running;
+    expect(paid).toEqual(['1']);
+  });
+
   test('goes on when a person answers at the moment at which the function of the tool says that it need not', async () => {
     const script: Script = (turn) =>
       turn === 1 ? { calls: [{ id: 'c1', name: 'pay', input: { order: '1' } }] } : { text: 'Paid.' };
