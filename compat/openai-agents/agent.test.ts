@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import {
   Agent,
   type Model,
+  type ModelRequest,
   type ModelResponse,
   type StreamEvent,
   Usage,
@@ -188,7 +189,7 @@ describe('an interruption', () => {
           const turn = Array.isArray(input) ? input.filter(({ type }) => type === 'function_call').length : 0;
           const output = [called(['refund', 'a']), called(['refund', 'b']), said('Done.')][turn] ?? [];
           const sameId = output.map((item) => (item.type === 'function_call' ? { ...item, callId: 'x' } : item));
-          return { ...(await model.getResponse({ input: '' } as never)), output: sameId };
+          return { ...(await model.getResponse({ input: '' } as ModelRequest)), output: sameId };
         },
       };
       const one = await durable({ dataDir, session: 'shop', model: again, tools: [asking(true)] });

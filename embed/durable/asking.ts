@@ -73,14 +73,17 @@ async function owedTurn(
   }
 }
 
-/** Its calls get ids of the session; those of the provider are in the layout. Throws a RangeError for an answer whose parts are more than is kept: without them, a replay would differ. */
+/**
+ * Its calls get ids of the session; those of the provider are in the layout. Throws a RangeError for an answer whose parts are
+ * more than is kept: without them, a replay would differ.
+ */
 function recordable(
   { format }: AskingOptions,
   { content, calls, parts, usage, stop }: TurnReply,
   { run, request }: { readonly run: LoggedRun; readonly request: TurnRequest },
 ) {
   const before = run.turns.at(-1)?.prompt ?? [];
-  const ids = calls.map(({ id }) => (id === undefined ? null : String(id).toWellFormed()));
+  const ids = calls.map(({ id }) => (id === undefined ? null : id.toWellFormed()));
   const recorded = [...parts, promptPart(digestsOf(request.prompt), before, ids)];
   const bytes = Buffer.byteLength(JSON.stringify(recorded));
   if (bytes > limits.LAYOUT_BYTES_MAX) {

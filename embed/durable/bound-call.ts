@@ -96,10 +96,12 @@ function argumentsText(given: unknown): string {
   return object === null ? text.toWellFormed() : canonicalText(object);
 }
 
-const textOf = (value: unknown): string =>
-  (JSON.stringify(value, (_, field: unknown) => (typeof field === 'bigint' ? String(field) : field)) as
-    | string
-    | undefined) ?? 'null';
+function textOf(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value, (_, field: unknown) =>
+    typeof field === 'bigint' ? String(field) : field,
+  );
+  return text ?? 'null';
+}
 
 function objectIn(text: string): JsonObject | null {
   const parsed = text.trim() === '' ? null : parseJson(text, limits.BLOB_BYTES_MAX);

@@ -456,7 +456,7 @@ async function readRecord(dataDir: string) {
     const { event } = folded;
     if (event.kind === 'ToolCallsObserved') {
       for (const { call_id, tool_name, arguments: args } of event.calls)
-        names.set(call_id, `${tool_name} ${String(args?.['order'])}`);
+        names.set(call_id, `${tool_name} ${args?.['order'] as string}`);
     }
     if (event.kind !== 'ToolCallSettled' || event.outcome !== 'succeeded') return;
     const name = names.get(event.call_id) ?? '';
