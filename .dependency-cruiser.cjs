@@ -117,7 +117,7 @@ module.exports = {
     ),
     only('embed-tools', '^embed/tools/', '^embed/', '^embed/tools/'),
     only('embed-durable', '^embed/durable/', '^embed/', '^embed/(durable|runs)/'),
-    only('embed-ai-sdk', '^embed/ai-sdk/', '^embed/', '^embed/(ai-sdk|durable|runs)/'),
+    only('embed-ai-sdk', '^embed/ai-sdk/', '^embed/', '^embed/(ai-sdk|durable|runs|tools)/'),
     only('embed-runs', '^embed/runs/', '^embed/', '^embed/runs/'),
     {
       name: 'pure-no-node',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import {
   Agent,
   type Model,
+  type ModelRequest,
   type ModelResponse,
   type StreamEvent,
   Usage,
@@ -178,6 +179,31 @@ describe('an interruption', () => {
     expect(world.filter((line) => line.startsWith('refund'))).toEqual(['refund a']);
     expect(await eventsOf(one, 'user.tool_confirmation')).toMatchObject([{ result: 'allow', by: 'interruption' }]);
   });
+
+  test.each([false, true])(
+    'answers for the call that it showed, whatever its id (always: %s)',
+    async (alwaysApprove) => {
+      const again: Model = {
+        ...model,
+        async getResponse({ input }) {
+          const turn = Array.isArray(input) ? input.filter(({ type }) => type === 'function_call').length : 0;
+          const output = [called(['refund', 'a']), called(['refund', 'b']), said('Done.')][turn] ?? [];
+          const sameId = output.map((item) => (item.type === 'function_call' ? { ...item, callId: 'x' } : item));
+          return { ...(await model.getResponse({ input: '' } as ModelRequest)), output: sameId };
+        },
+      };
+      const one = await durable({ dataDir, session: 'shop', model: again, tools: [asking(true)] });
+      opened.push(one);
+      const agent = new Agent({ name: 'Clerk', model: one.model, tools: one.tools });
+      let { state, interruptions } = await run(agent, PROMPT);
+      for (const item of interruptions) state.approve(item, { alwaysApprove });
+      ({ state, interruptions } = await run(agent, state));
+      expect(interruptions.map(({ arguments: args }) => args)).toEqual(alwaysApprove ? [] : ['{"order":"b"}']);
+      const by = alwaysApprove ? ['alwaysApprove', 'alwaysApprove'] : ['interruption'];
+      expect(await eventsOf(one, 'user.tool_confirmation')).toMatchObject(by.map((who) => ({ by: who })));
+      expect(world.filter((line) => line === 'refund b')).toHaveLength(alwaysApprove ? 1 : 0);
+    },
+  );
 
   test('that the framework rejects is a denial on record, and the tool does not run', async () => {
     const { agent, durable: one } = await open({ refund: asking(true) });

@@ -6,9 +6,9 @@ import type { Asked, TurnReply, TurnRequest } from '../durable/turn.ts';
 import { answerOf, turnReplyOf } from './answer-parts.ts';
 import { completeAnswer } from './complete-answer.ts';
 import type { AiSdkModel, ModelAnswer, ModelCall } from './model-types.ts';
-import { comparedPrompt, inputOf, instructionsOf, resultsIn } from './prompt.ts';
+import { comparedPrompt, inputOf, instructionsOf, promptWithIds, resultsIn } from './prompt.ts';
 import { storedValue } from './stored-value.ts';
-import { type StreamPart, isActedOn, newArrivingAnswer, streamOf } from './stream-parts.ts';
+import { type StreamPart, isActedOn, newArrivingAnswer, newInputNames, streamOf } from './stream-parts.ts';
 
 /** A tool that the application gave, without its schema, which the loop tells with each turn. */
 export type KnownTool = Omit<LoopTool, 'schema' | 'description'>;
@@ -26,22 +26,23 @@ export function durableModel<M extends AiSdkModel>(model: M, core: Durable, know
   });
 
   async function doGenerate(call: ModelCall): Promise<ModelAnswer> {
-    const ask = async ({ signal }: Asked): Promise<TurnReply> =>
-      turnReplyOf(completeAnswer((await model.doGenerate({ ...call, abortSignal: signal })) as ModelAnswer));
+    const ask = async (asked: Asked): Promise<TurnReply> =>
+      turnReplyOf(completeAnswer((await model.doGenerate(sentCall(call, asked))) as ModelAnswer));
     return answerOf(await core.turn(requestOf(call, ask)));
   }
 
   async function doStream(call: ModelCall): Promise<{ readonly stream: ReadableStream<StreamPart> }> {
     const shown = newShownStream();
-    const ask = async ({ signal, onDelta }: Asked): Promise<TurnReply> => {
-      const { stream } = (await model.doStream({ ...call, abortSignal: signal })) as {
+    const ask = async (asked: Asked): Promise<TurnReply> => {
+      const { stream } = (await model.doStream(sentCall(call, asked))) as {
         readonly stream: ReadableStream<StreamPart>;
       };
       shown.open();
-      const answer = newArrivingAnswer(onDelta);
+      const answer = newArrivingAnswer(asked.onDelta);
+      const rename = newInputNames(asked.callId);
       for await (const part of stream) {
         answer.add(part);
-        shown.show(part);
+        shown.show(rename(part));
       }
       return turnReplyOf(answer.whole());
     };
@@ -55,6 +56,13 @@ export function durableModel<M extends AiSdkModel>(model: M, core: Durable, know
   const { specificationVersion, provider, modelId, supportedUrls } = model;
   return { specificationVersion, provider, modelId, supportedUrls, doGenerate, doStream } as unknown as M;
 }
+
+/** What the model is asked: the provider knows the calls by its own ids. */
+const sentCall = (call: ModelCall, { signal, providerId }: Asked): ModelCall => ({
+  ...call,
+  prompt: promptWithIds(call.prompt, providerId),
+  abortSignal: signal,
+});
 
 interface ShownStream {
   readonly stream: ReadableStream<StreamPart>;

@@ -2,12 +2,15 @@
 import type { Durable } from '../durable/open-durable.ts';
 import type { ToolHints } from '../durable/loop-tools.ts';
 import { resultOfText } from '../durable/result-text.ts';
+import { readInput } from './read-input.ts';
 import type { KnownTool } from './durable-model.ts';
 
 /** A tool object of the AI SDK, as far as it is read. */
 export interface AiSdkTool {
   /** `provider` for one that runs at the provider. */
   readonly type?: string | undefined;
+  /** Of the arguments; it checks and converts them. */
+  readonly inputSchema?: unknown;
   /** Runs a call; of an async iterable, the last value is the result. Absent when the application brings the result. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each tool has its own types
   readonly execute?: ((input: any, options: any) => unknown) | undefined;
@@ -40,20 +43,23 @@ export const durableTools = <T extends AiSdkTools>(tools: T, core: Durable): T =
   Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => [
       name,
-      tool.execute === undefined || isOfProvider(tool.type) ? tool : durableTool(tool, core),
+      tool.execute === undefined || isOfProvider(tool.type) ? tool : durableTool(name, tool, core),
     ]),
   ) as T;
 
 const isOfProvider = (type: string | undefined): boolean => type === 'provider' || type === 'provider-defined';
 
-function durableTool(tool: AiSdkTool, core: Durable): AiSdkTool {
+function durableTool(name: string, tool: AiSdkTool, core: Durable): AiSdkTool {
   const { needsApproval, ...rest } = tool;
   async function execute(input: unknown, options: ExecuteOptions): Promise<unknown> {
     const text = await core.call({
       id: options.toolCallId,
+      tool: name,
+      given: input,
+      read: (args) => readInput(tool.inputSchema, args),
       signal: options.abortSignal,
-      run: ({ signal }) => lastOf(tool.execute?.(input, { ...options, abortSignal: signal })),
-      ...(typeof needsApproval === 'function' ? { asks: async () => await needsApproval(input, options) } : {}),
+      run: (args, { signal }) => lastOf(tool.execute?.(args, { ...options, abortSignal: signal })),
+      ...(typeof needsApproval === 'function' ? { asks: async (args) => await needsApproval(args, options) } : {}),
     });
     return resultOfText(text);
   }

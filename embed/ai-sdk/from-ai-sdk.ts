@@ -98,7 +98,8 @@ function partsOf(message: Message, modelId: string): ContentPart[] {
     ...(text === '' ? [] : [{ text: text.length }]),
     ...calls.map((_, call) => ({ call })),
   ];
-  const turn = { turn: 0, content: text, calls, parts, usage: null, stop: null, replayed: true };
+  const named = calls.map((call) => ({ ...call, provider_id: call.provider_id ?? call.id }));
+  const turn = { turn: 0, content: text, calls: named, parts, usage: null, stop: null, replayed: true };
   return answerOf(turn).content.flatMap(sentBack);
 }
 

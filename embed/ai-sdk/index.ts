@@ -1,5 +1,12 @@
 // The sub-path `refold/ai-sdk`: the loop of the AI SDK on the record of a session.
-export { CallNotSucceeded, PromptDiffers, RunEnded, SessionInUse } from '../durable/errors.ts';
+export {
+  CallDiffers,
+  CallNotSucceeded,
+  type NamedCall,
+  PromptDiffers,
+  RunEnded,
+  SessionInUse,
+} from '../durable/errors.ts';
 export type { ToolHints } from '../durable/loop-tools.ts';
 export type { DurableRun } from '../durable/open-durable.ts';
 export { type EnginePlace, EnginePlaceError } from '../runs/engine-place.ts';

@@ -25,6 +25,16 @@ const comparedOutput = (output: unknown): unknown => {
   return rest;
 };
 
+/** The same messages with other ids of calls. */
+export const promptWithIds = (prompt: readonly ModelMessage[], idOf: (id: string) => string): readonly ModelMessage[] =>
+  prompt.map((message) => {
+    const { content } = message;
+    return typeof content === 'string' ? message : { ...message, content: content.map((part) => withId(part, idOf)) };
+  });
+
+const withId = (part: ContentPart, idOf: (id: string) => string): ContentPart =>
+  typeof part['toolCallId'] === 'string' ? { ...part, toolCallId: idOf(part['toolCallId']) } : part;
+
 /** The text of the last message of the user: what people see as the input of the run. */
 export function inputOf(prompt: readonly ModelMessage[]): string {
   const last = prompt.findLast(({ role }) => role === 'user');

@@ -74,6 +74,21 @@ const PASSING: ReadonlySet<string> = new Set(['tool-input-start', 'tool-input-de
 export const isActedOn = ({ type, providerExecuted }: StreamPart): boolean =>
   type === 'finish' || (type === 'tool-call' && providerExecuted !== true);
 
+/** Names the arguments that are shown while they arrive as the calls will be named: in the order in which they begin. */
+export function newInputNames(callId: (index: number) => string): (part: StreamPart) => StreamPart {
+  const names = new Map<unknown, string>();
+  let begun = 0;
+  return (part) => {
+    if (!part.type.startsWith('tool-input-')) return part;
+    if (part.type === 'tool-input-start') {
+      names.delete(part['id']);
+      if (part['providerExecuted'] !== true) names.set(part['id'], callId(begun++));
+    }
+    const id = names.get(part['id']);
+    return id === undefined ? part : { ...part, id };
+  };
+}
+
 /** The stream of a whole answer. */
 export function* streamOf(answer: ModelAnswer): Iterable<StreamPart> {
   const { content, finishReason, usage, providerMetadata, warnings, response } = answer;

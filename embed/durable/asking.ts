@@ -2,6 +2,7 @@
 // durable before the loop gets it.
 import type { BridgeClock } from '../../bridge/index.ts';
 import { limits } from '../../schemas/index.ts';
+import { callIdOf } from './call-ids.ts';
 import { RunEnded, SessionInUse } from './errors.ts';
 import { digestsOf, promptPart } from './prompt-record.ts';
 import type { LoggedTurn } from './read-turn.ts';
@@ -27,7 +28,8 @@ export async function askModel(options: AskingOptions, run: LoggedRun, request: 
   const owed = await owedTurn(options, run, request.signal);
   const { signal, leave } = joined(owed.signal, request.signal);
   try {
-    const reply = await request.ask({ signal, onDelta: owed.onDelta });
+    const callId = (at: number): string => callIdOf(run.run_id, index + 1, at);
+    const reply = await request.ask({ signal, onDelta: owed.onDelta, callId, providerId: log.providerId });
     owed.answer(recordable(options, reply, { run, request }));
   } finally {
     leave();
@@ -71,14 +73,18 @@ async function owedTurn(
   }
 }
 
-/** Throws a RangeError for an answer whose parts are more than is kept: without them, a replay would differ. */
+/**
+ * Its calls get ids of the session; those of the provider are in the layout. Throws a RangeError for an answer whose parts are
+ * more than is kept: without them, a replay would differ.
+ */
 function recordable(
   { format }: AskingOptions,
   { content, calls, parts, usage, stop }: TurnReply,
   { run, request }: { readonly run: LoggedRun; readonly request: TurnRequest },
 ) {
   const before = run.turns.at(-1)?.prompt ?? [];
-  const recorded = [...parts, promptPart(digestsOf(request.prompt), before)];
+  const ids = calls.map(({ id }) => (id === undefined ? null : id.toWellFormed()));
+  const recorded = [...parts, promptPart(digestsOf(request.prompt), before, ids)];
   const bytes = Buffer.byteLength(JSON.stringify(recorded));
   if (bytes > limits.LAYOUT_BYTES_MAX) {
     throw new RangeError(
@@ -88,7 +94,7 @@ function recordable(
   }
   return {
     content,
-    calls,
+    calls: calls.map((call, at) => ({ ...call, id: callIdOf(run.run_id, run.turns.length + 1, at) })),
     layout: { api: format.api, model: format.model.slice(0, 128), parts: recorded },
     ...(usage === undefined ? {} : { usage }),
     ...(stop === undefined ? {} : { stop }),

@@ -103,3 +103,44 @@ export class CallNotSucceeded extends Error {
     this.code = code;
   }
 }
+
+/** A call as it is recorded, or as a loop brings it. */
+export interface NamedCall {
+  /** The name of the tool. */
+  readonly tool: string;
+  /** The arguments as JSON text. */
+  readonly arguments: string;
+}
+
+/** The loop brings another call under an id than the one on record, which was planned and approved: nothing runs. */
+export class CallDiffers extends Error {
+  override readonly name = 'CallDiffers';
+  /** The id of the session. */
+  readonly session: string;
+  /** The id that the recorded turn gave the call. */
+  readonly call: string;
+  /** What is on record under this id. */
+  readonly recorded: NamedCall;
+  /** What the loop brought. */
+  readonly given: NamedCall;
+
+  constructor(
+    session: string,
+    call: string,
+    { recorded, given }: { readonly recorded: NamedCall; readonly given: NamedCall },
+  ) {
+    super(
+      `call "${call}" of session ${session} is ${told(recorded)} on record, and the loop brings ${told(given)}: it was not run. ` +
+        'Pass on the tool and the arguments of the recorded answer unchanged',
+    );
+    this.session = session;
+    this.call = call;
+    this.recorded = recorded;
+    this.given = given;
+  }
+}
+
+const TOLD_CHARS = 256;
+
+const told = ({ tool, arguments: text }: NamedCall): string =>
+  `${tool} ${text.length > TOLD_CHARS ? `${text.slice(0, TOLD_CHARS)}…` : text}`.toWellFormed();

@@ -3,6 +3,7 @@
 import type { EngineClient } from '../../src/client/index.ts';
 import { type CallResult, requiredActions } from '../../src/core/index.ts';
 import { answerIfWaiting } from '../runs/questions.ts';
+import { loopIdOf } from './call-ids.ts';
 import type { LoopCalls } from './loop-calls.ts';
 import type { LoggedRun } from './logged-run.ts';
 import type { RunLog } from './run-log.ts';
@@ -17,9 +18,6 @@ interface LeftCallsOptions {
 export const hasEnded = ({ status }: Pick<CallResult, 'status'>): boolean =>
   status !== 'waiting' && status !== 'queued' && status !== 'running';
 
-/** The id that the model gave the call. */
-export const modelIdOf = ({ call }: Pick<CallResult, 'call'>): string => call.provider_call_id ?? call.call_id;
-
 /** Ends every call of the last turn that no function of the loop was offered for. */
 export async function endLeftCalls(
   { client, log, calls }: LeftCallsOptions,
@@ -29,7 +27,7 @@ export async function endLeftCalls(
   for (const made of run.calls()) {
     const { call_id: call } = made.call;
     if (hasEnded(made) || calls.isOffered(call)) continue;
-    const result = results.get(modelIdOf(made)) ?? NO_RESULT;
+    const result = results.get(loopIdOf(made.call)) ?? NO_RESULT;
     const action = log.state() && requiredActions(log.state() as never).find(({ call_id }) => call_id === call);
     if (action === undefined || action === null) calls.refuse(call, result);
     else if (action.kind === 'agent.custom_tool_use') await answerIfWaiting(client, action, result);

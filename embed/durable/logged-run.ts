@@ -4,6 +4,7 @@ import type { EngineClient } from '../../src/client/index.ts';
 import { type CallResult, type FoldedEvent, newRunResults } from '../../src/core/index.ts';
 import { wholeText } from '../runs/contents.ts';
 import { type LoggedTurn, readTurn } from './read-turn.ts';
+import type { RecordedCall } from './turn.ts';
 
 /** The run that the loop is in. */
 export interface LoggedRun {
@@ -25,11 +26,17 @@ export interface GrowingRun {
 export const begunRun = ({ before, after }: FoldedEvent): RunId | null =>
   after.run === null || after.run.run_id === before.run?.run_id ? null : after.run.run_id;
 
+export interface GrowingRunOptions {
+  readonly client: EngineClient;
+  readonly run_id: RunId;
+  /** Is told the calls of each turn. */
+  readonly onCalls: (calls: readonly RecordedCall[]) => void;
+}
+
 /** Throws a RejectedError when the input cannot be read, as `add` does for the texts of a turn. */
 export async function newGrowingRun(
-  client: EngineClient,
   { event: first }: FoldedEvent,
-  run_id: RunId,
+  { client, run_id, onCalls }: GrowingRunOptions,
 ): Promise<GrowingRun> {
   const input = first.kind === 'RunRequested' ? await wholeText(client, first.input) : '';
   const turns: LoggedTurn[] = [];
@@ -41,7 +48,9 @@ export async function newGrowingRun(
       const { event } = folded;
       results.add(folded);
       if (event.kind === 'ToolCallsObserved' && event.run_id === run_id) {
-        turns.push(await readTurn(client, event, turns.at(-1)?.prompt ?? []));
+        const turn = await readTurn(client, event, turns.at(-1)?.prompt ?? []);
+        onCalls(turn.recorded.calls);
+        turns.push(turn);
       }
       ended ??= event.ends?.find((end) => end.run_id === run_id) ?? null;
     },

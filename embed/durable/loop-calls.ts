@@ -1,6 +1,8 @@
 // Where the bridge, which may run a call, meets the loop of the framework, which brings the function. The bridge has checked
-// plan, consent and lease by then, and recorded the start of a call that must not be repeated.
+// plan, consent and lease by then, and recorded the start of a call that must not be repeated. What runs is bound to what it has
+// checked: the function of the same tool, with the arguments on record.
 import { type CallReport, type Executor, failedReport } from '../../bridge/index.ts';
+import { type Digest, type JsonObject, digestJson } from '../../schemas/index.ts';
 import { OWN_TOOLS } from './loop-tools.ts';
 import { textOfResult } from './result-text.ts';
 import type { LoopResult } from './turn.ts';
@@ -11,20 +13,26 @@ export interface LoopCallContext {
   readonly signal: AbortSignal;
 }
 
-/** Does the work of one call; what it returns, any JSON value, becomes its result. */
-export type LoopFunction = (context: LoopCallContext) => unknown;
+/** What the loop offers to run. */
+export interface OfferedCall {
+  readonly tool: string;
+  /** Of the arguments that the function may run with. */
+  readonly digest: Digest;
+  /** Does the work of one call; what it returns, any JSON value, becomes its result. */
+  readonly run: (args: JsonObject, context: LoopCallContext) => unknown;
+}
 
 export interface LoopCalls {
   readonly executor: Executor;
   /** The loop runs this call, once the bridge may; `withdraw` takes the offer back. */
-  readonly offer: (call: string, run: LoopFunction) => () => void;
+  readonly offer: (call: string, offered: OfferedCall) => () => void;
   /** Whether the loop has offered to run the call. */
   readonly isOffered: (call: string) => boolean;
   /** The loop will not run this call: it ends with the result that the loop made itself. */
   readonly refuse: (call: string, result: LoopResult) => void;
 }
 
-type Decision = { readonly run: LoopFunction } | { readonly result: LoopResult };
+type Decision = { readonly offered: OfferedCall } | { readonly result: LoopResult };
 
 export function newLoopCalls(): LoopCalls {
   const decided = new Map<string, Decision>();
@@ -55,16 +63,25 @@ export function newLoopCalls(): LoopCalls {
   return {
     executor: {
       tools: [`${OWN_TOOLS}*`],
-      async run({ call_id }, _args, { signal }): Promise<CallReport> {
+      async run({ call_id, tool_id }, args, { signal }): Promise<CallReport> {
         const decision = await decisionOn(call_id, signal);
-        if ('run' in decision) return { success: true, text: textOfResult(await decision.run({ signal })) };
+        if ('offered' in decision) {
+          const { tool, digest, run } = decision.offered;
+          if (tool_id !== `${OWN_TOOLS}${tool}` || digestJson(args) !== digest) {
+            return failedReport(
+              'not_run',
+              `the program offered to run "${tool}" with other arguments than those on record`,
+            );
+          }
+          return { success: true, text: textOfResult(await run(args, { signal })) };
+        }
         decided.delete(call_id);
         const { success, text } = decision.result;
         return success ? { success, text } : { ...failedReport('not_run', text), text };
       },
     },
-    offer(call, run) {
-      const decision = { run };
+    offer(call, offered) {
+      const decision = { offered };
       decide(call, decision);
       return () => void (decided.get(call) === decision && decided.delete(call));
     },

@@ -1,15 +1,15 @@
 // The calls of a session that wait for a person, as its loop asks for them.
 import { must } from '../../src/client/index.ts';
-import { requiredActions } from '../../src/core/index.ts';
-import { type Question, answerIfWaiting, openQuestions } from '../runs/questions.ts';
-import { type LoopSession, madeCall } from './loop-session.ts';
+import { type CallResult, type RequiredAction, requiredActions } from '../../src/core/index.ts';
+import { type Answer, type Question, answerIfWaiting, openQuestions } from '../runs/questions.ts';
+import { type LoopSession, callsNamed, sameCall } from './loop-session.ts';
 
-/** The open question about a call, by the id that the model gave it; null when it waits for no person. */
+/** The open question about a call, by its id in the recorded turn; null when it waits for no person. */
 export async function questionAbout(loop: LoopSession, id: string): Promise<Question | null> {
-  const made = madeCall(loop, id);
-  if (made?.status !== 'waiting') return null;
+  const waiting = callsNamed(loop, id).filter(({ status }) => status === 'waiting');
+  if (waiting.length === 0) return null;
   const open = await openQuestions(loop.client, loop.session);
-  return open.find(({ call }) => call === made.call.call_id) ?? null;
+  return open.find((one) => waiting.some((made) => isAbout(made, one))) ?? null;
 }
 
 /** None before the session is made. */
@@ -20,22 +20,39 @@ export async function waitingQuestions({ client, session }: LoopSession): Promis
 }
 
 /** A tool that asks of itself, but not for this call. What the policy asks, a person answers. */
-export async function allowUnasked(
-  { client, session, log }: LoopSession,
-  call: string,
-  asks: () => boolean | Promise<boolean>,
-): Promise<void> {
-  const status = await log.until(
-    () =>
-      log
-        .run()
-        ?.calls()
-        .findLast((made) => made.call.call_id === call)?.status,
-  );
+export async function allowUnasked(loop: LoopSession, made: CallResult, asks: () => Promise<boolean>): Promise<void> {
+  const { log } = loop;
+  const status = await log.until(() => log.run()?.calls().find(sameCall(made))?.status);
   if (status !== 'waiting' || (await asks())) return;
-  const { state } = await must(client.session(session));
-  const asked = requiredActions(state).find(({ call_id }) => call_id === call);
+  const asked = await actionAbout(loop, made);
   if (asked?.kind !== 'agent.tool_use' || asked.consent.reasons.some((reason) => reason !== 'tool_asks')) return;
   // A person may answer at the same time.
-  await answerIfWaiting(client, asked, { allow: true, by: 'needsApproval' });
+  await answerIfWaiting(loop.client, asked, { allow: true, by: 'needsApproval' });
 }
+
+/** Answers the question about this very call, if it waits for a person. */
+export async function answerCall(loop: LoopSession, made: CallResult, answer: Answer): Promise<void> {
+  const asked = await actionAbout(loop, made);
+  if (asked?.kind === 'agent.tool_use') await answerIfWaiting(loop.client, asked, answer);
+}
+
+/** The question about a call of this turn with these arguments. */
+async function actionAbout({ client, session }: LoopSession, made: CallResult): Promise<RequiredAction | undefined> {
+  const { state } = await must(client.session(session));
+  return requiredActions(state).find((action) => isAbout(made, addressOf(action)));
+}
+
+interface Address {
+  readonly call: string;
+  readonly batch: string;
+  readonly digest: string;
+}
+
+const addressOf = ({ call_id, batch_id, arguments_digest }: RequiredAction): Address => ({
+  call: call_id,
+  batch: batch_id,
+  digest: arguments_digest,
+});
+
+const isAbout = ({ call, batch_id, arguments_digest }: CallResult, about: Address): boolean =>
+  about.call === call.call_id && about.batch === batch_id && about.digest === arguments_digest;

@@ -2,7 +2,7 @@
 import type { SessionId } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import type { CallResult } from '../../src/core/index.ts';
-import { modelIdOf } from './left-calls.ts';
+import { loopIdOf } from './call-ids.ts';
 import type { LoopCalls } from './loop-calls.ts';
 import type { RunLog } from './run-log.ts';
 
@@ -23,9 +23,17 @@ export function leaveRun(loop: LoopSession): void {
   loop.at = 0;
 }
 
-/** The last call of this id in the turns that the loop has been given. */
-export const madeCall = ({ log, at }: LoopSession, id: string): CallResult | undefined =>
-  log
-    .run()
-    ?.calls()
-    .findLast((made) => modelIdOf(made) === id && made.turn <= at);
+/**
+ * The calls of this id in the last turn that has one, among the turns that the loop has been given: one, or none. A turn that
+ * is older than the ids of the session may have several.
+ */
+export function callsNamed({ log, at }: LoopSession, id: string): readonly CallResult[] {
+  const named = (log.run()?.calls() ?? []).filter(({ call, turn }) => turn <= at && loopIdOf(call) === id);
+  return named.filter(({ turn }) => turn === named.at(-1)?.turn);
+}
+
+/** Finds a call again after the run has gone on. */
+export const sameCall =
+  (made: CallResult) =>
+  ({ call, turn }: CallResult): boolean =>
+    call.call_id === made.call.call_id && turn === made.turn;

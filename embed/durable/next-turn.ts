@@ -6,8 +6,10 @@ import { type AskingOptions, askModel } from './asking.ts';
 import { RunEnded, SessionInUse } from './errors.ts';
 import { endLeftCalls } from './left-calls.ts';
 import type { LoggedRun } from './logged-run.ts';
-import { type LoopSession, leaveRun, madeCall } from './loop-session.ts';
+import type { BroughtCall } from './bound-call.ts';
+import { type LoopSession, leaveRun } from './loop-session.ts';
 import type { LoopTool } from './loop-tools.ts';
+import { recordedIds } from './recorded-ids.ts';
 import { findTurn } from './replay.ts';
 import { type RunEnds, untilOver } from './run-ends.ts';
 import type { SessionStart } from './session-start.ts';
@@ -71,17 +73,21 @@ async function newRun({ loop, ends, start, asking }: TurnOptions, request: TurnR
   return await log.until(() => log.run() ?? undefined, request.signal);
 }
 
-/** One at a time, as turns are. Resolves with whether the record has a call of this id. */
+/**
+ * One at a time, as turns are. Resolves with the id by which the recorded turn names each call, and null for a call that the
+ * record has not.
+ */
 export async function takeUpRun(
   { loop, start }: Pick<TurnOptions, 'loop' | 'start'>,
-  id: string,
+  calls: readonly BroughtCall[],
   tools: readonly LoopTool[],
-): Promise<boolean> {
+): Promise<readonly (string | null)[]> {
   await loop.log.read();
   const run = loop.log.run();
-  if (run === null) return false;
+  // A run that is over is given again only by its name.
+  if (run === null || (run.ended !== null && loop.name === null)) return calls.map(() => null);
   loop.at = Math.max(loop.at, run.turns.length);
-  if (madeCall(loop, id) === undefined) return false;
-  await start.begin(tools);
-  return true;
+  const found = recordedIds(loop, calls);
+  if (found.some((id) => id !== null)) await start.begin(tools);
+  return found;
 }

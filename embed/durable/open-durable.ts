@@ -9,6 +9,7 @@ import type { EnginePlace } from '../runs/engine-place.ts';
 import { RunUnfinished } from '../runs/live-run.ts';
 import type { LocalPorts } from '../runs/open-local.ts';
 import { type Answer, type Question, type QuestionAddress, answerQuestion } from '../runs/questions.ts';
+import type { BroughtCall } from './bound-call.ts';
 import { type CallRequest, callResult } from './call-result.ts';
 import { newLoopCalls } from './loop-calls.ts';
 import { questionAbout, waitingQuestions } from './loop-questions.ts';
@@ -66,16 +67,17 @@ export interface Durable extends DurableRun {
   readonly turn: (request: TurnRequest) => Promise<RecordedTurn>;
   /**
    * Gives the result of a call of the last turn: from the record, or else `run` is called once the plan, the policy and a
-   * person allow it. Resolves with the text of the result (`resultOfText` reads it). Throws a `CallNotSucceeded` otherwise.
+   * person allow it. Resolves with the text of the result (`resultOfText` reads it). Throws a `CallNotSucceeded` otherwise, and
+   * a `CallDiffers` when the loop brings another tool or other arguments than are on record: then nothing runs.
    */
   readonly call: (request: CallRequest) => Promise<string>;
-  /** The open question about a call, by the id that the model gave it; null when it waits for no person. */
+  /** The open question about a call, by its id in the recorded turn; null when it waits for no person. */
   readonly question: (id: string) => Promise<Question | null>;
   /**
    * Takes up an unfinished run without asking for a turn, for a loop that keeps its own history and goes on with calls.
-   * Resolves with whether the record has a call of this id.
+   * Resolves with the id by which the recorded turn names each call; null for a call that the record has not.
    */
-  readonly takeUp: (id: string, tools: readonly LoopTool[]) => Promise<boolean>;
+  readonly takeUp: (calls: readonly BroughtCall[], tools: readonly LoopTool[]) => Promise<readonly (string | null)[]>;
 }
 
 /** Twice the time that a lease outlives its process by default. */
@@ -115,7 +117,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     turn: (request) => inOrder(() => turn(request)),
     call: (request) => callResult(loop, ends, request),
     question: (id) => questionAbout(loop, id),
-    takeUp: (id, tools) => inOrder(() => takeUpRun(parts, id, tools)),
+    takeUp: (calls, tools) => inOrder(() => takeUpRun(parts, calls, tools)),
     waiting: () => waitingQuestions(loop),
     answer: (question, answer) => answerQuestion(client, question, answer),
     complete: ends.complete,

@@ -3,6 +3,7 @@ import { type EventOfKind, type LayoutPart, type ToolCallObserved, canonicalText
 import type { EngineClient } from '../../src/client/index.ts';
 import { wholeText } from '../runs/contents.ts';
 import { type PromptDigests, readParts } from './prompt-record.ts';
+import { loopIdOf } from './call-ids.ts';
 import type { RecordedCall, RecordedTurn } from './turn.ts';
 
 type Blobs = Pick<EngineClient, 'getBlob' | 'putBlob'>;
@@ -22,10 +23,13 @@ export async function readTurn(
 ): Promise<LoggedTurn> {
   const { turn, calls: observed, usage = null, stop = null } = event;
   const content = event.content === undefined ? '' : await wholeText(blobs, event.content);
-  const calls: RecordedCall[] = [];
-  for (const call of observed) calls.push(await readCall(blobs, call));
   const layout = event.layout === undefined ? null : await wholeText(blobs, event.layout.parts);
-  const { parts, prompt } = readParts(layout === null ? plainParts(content, calls.length) : parsed(layout), before);
+  const { parts, prompt, ids } = readParts(
+    layout === null ? plainParts(content, observed.length) : parsed(layout),
+    before,
+  );
+  const calls: RecordedCall[] = [];
+  for (const [index, call] of observed.entries()) calls.push(await readCall(blobs, call, ids[index] ?? null));
   return { recorded: { turn, content, calls, parts, usage, stop }, observed, prompt };
 }
 
@@ -36,11 +40,13 @@ const plainParts = (content: string, calls: number): readonly LayoutPart[] => [
   ...Array.from({ length: calls }, (_, call) => ({ call })),
 ];
 
-async function readCall(blobs: Blobs, call: ToolCallObserved): Promise<RecordedCall> {
-  const { call_id, provider_call_id, tool_name, arguments_text, arguments_ref } = call;
+async function readCall(blobs: Blobs, call: ToolCallObserved, given: string | null): Promise<RecordedCall> {
+  const { tool_name, arguments_text, arguments_ref } = call;
+  const id = loopIdOf(call);
   const written = arguments_ref === undefined ? arguments_text : await wholeText(blobs, arguments_ref);
   return {
-    id: provider_call_id ?? call_id,
+    id,
+    provider_id: given ?? id,
     name: tool_name,
     arguments: written ?? canonicalText(call.arguments ?? {}),
   };

@@ -3,6 +3,7 @@ import type { EventId, SessionId, SessionState } from '../../schemas/index.ts';
 import { type EngineClient, RejectedError } from '../../src/client/index.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { foldStream } from '../runs/fold-stream.ts';
+import { newProviderIdIndex } from './call-ids.ts';
 import { type GrowingRun, type LoggedRun, begunRun, newGrowingRun } from './logged-run.ts';
 import { type Waits, newWaits } from './waits.ts';
 
@@ -12,6 +13,8 @@ export interface RunLog extends Waits {
   readonly run: () => LoggedRun | null;
   /** The state of the session by now; null before the session is read. */
   readonly state: () => SessionState | null;
+  /** The provider's own id of a call that the loop knows by another; else the same id. */
+  readonly providerId: (id: string) => string;
   /** Forgets a run that is over: the next one that begins is followed. */
   readonly leave: () => void;
   /**
@@ -37,12 +40,13 @@ export function newRunLog({ client, session, key }: RunLogOptions): RunLog {
   let caughtUp = false;
   let reading: Promise<void> = Promise.resolve();
   let firstRead: Promise<void> | null = null;
+  const ids = newProviderIdIndex();
 
   async function add(folded: FoldedEvent): Promise<void> {
     const begun = begunRun(folded);
     state = folded.after;
     const isOurs = key === null ? followed === null : folded.event.event_id === key;
-    if (begun !== null && isOurs) followed = await newGrowingRun(client, folded, begun);
+    if (begun !== null && isOurs) followed = await newGrowingRun(folded, { client, run_id: begun, onCalls: ids.add });
     if (followed === null) return;
     await followed.add(folded);
     // Without a key, a run that was over before this process looked is never shown again.
@@ -87,6 +91,7 @@ export function newRunLog({ client, session, key }: RunLogOptions): RunLog {
   return {
     run: () => followed?.shown() ?? null,
     state: () => state,
+    providerId: ids.providerId,
     leave() {
       followed = null;
     },

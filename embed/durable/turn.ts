@@ -19,7 +19,7 @@ export interface TurnRequest {
   readonly instructions: string | null;
   /** The tools that the model is offered. */
   readonly tools: readonly LoopTool[];
-  /** The results in the prompt that the loop made without the core, by the id of the call as the model made it. */
+  /** The results in the prompt that the loop made without the core, by the id of the call in its recorded turn. */
   readonly results: ReadonlyMap<string, LoopResult>;
   /** The loop keeps its own history: a turn is found by its prompt alone, wherever it is in the record. */
   readonly standsAlone?: boolean;
@@ -40,11 +40,16 @@ export interface Asked {
   readonly signal: AbortSignal;
   /** Shows what the model writes to people who watch the session. */
   readonly onDelta: (delta: ReplyDelta) => void;
+  /** The id that the loop will know the call of this index by. */
+  readonly callId: (index: number) => string;
+  /** The provider's own id of a call that the loop knows by another, for what the provider is sent; else the same id. */
+  readonly providerId: (id: string) => string;
 }
 
 /** What the model answered, in the framework's own parts. */
 export interface TurnReply {
   readonly content: string;
+  /** With the ids that the provider gave them. */
   readonly calls: readonly ReplyCall[];
   /** Every part of the answer in its order: `text`, `call`, and as `item` the JSON text of anything else. */
   readonly parts: readonly LayoutPart[];
@@ -67,8 +72,10 @@ export interface RecordedTurn {
 }
 
 export interface RecordedCall {
-  /** The id that the model gave it. */
+  /** Unique in the session, and made by refold, because a provider may give an id twice. */
   readonly id: string;
+  /** The id that the provider gave it; `id` when it gave none, or the record has lost it. */
+  readonly provider_id: string;
   readonly name: string;
   /** The text of the arguments: canonical JSON, or what the model wrote when that is no JSON object. */
   readonly arguments: string;

@@ -38,6 +38,27 @@ export function readGraphPrompt(input: unknown): ReadPrompt {
   };
 }
 
+/** What a chat model is asked, with other ids of calls: a list of messages, or the input as it is when it has no calls. */
+export function inputWithIds(input: unknown, idOf: (id: string) => string): unknown {
+  if (typeof input === 'string') return input;
+  return messagesOf(input).map((message) => messageWithIds(message, idOf));
+}
+
+function messageWithIds(message: unknown, idOf: (id: string) => string): unknown {
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) return message;
+  const { tool_calls, tool_call_id } = message as Given;
+  const calls = Array.isArray(tool_calls)
+    ? { tool_calls: (tool_calls as readonly GraphCall[]).map((call) => callWithId(call, idOf)) }
+    : {};
+  const result = tool_call_id === undefined ? {} : { tool_call_id: idOf(tool_call_id) };
+  if (tool_calls === undefined && tool_call_id === undefined) return message;
+  // Messages are objects of classes of the framework.
+  return Object.assign(Object.create(Object.getPrototypeOf(message) as object) as object, message, calls, result);
+}
+
+const callWithId = (call: GraphCall, idOf: (id: string) => string): GraphCall =>
+  call.id === undefined ? call : { ...call, id: idOf(call.id) };
+
 function messagesOf(input: unknown): readonly unknown[] {
   if (Array.isArray(input)) return input as readonly unknown[];
   if (typeof input === 'object' && input !== null && 'toChatMessages' in input) {

@@ -9,8 +9,11 @@ type CallWithId = GraphCall & { readonly id: string };
 export interface Steps {
   /** Gives the turn of the model. */
   readonly turn: Durable['turn'];
-  /** Resolves when the call is on record: in the turn of the model, or in a turn of the calls that arrive together. */
-  readonly ready: (call: CallWithId) => Promise<void>;
+  /**
+   * Resolves with the id of the call on record: in the turn of the model, or in a turn of the calls that arrive together. A call
+   * of a graph without a model is known by its id, its tool and its arguments.
+   */
+  readonly ready: (call: CallWithId) => Promise<string>;
 }
 
 interface StepsOptions extends Pick<Durable, 'turn' | 'takeUp'> {
@@ -18,11 +21,12 @@ interface StepsOptions extends Pick<Durable, 'turn' | 'takeUp'> {
 }
 
 export function newSteps({ turn, takeUp, tools }: StepsOptions): Steps {
+  /** The ids of the calls in turns of the model: refold has made them, and each names one call. */
   const known = new Set<string>();
   let gathered: CallWithId[] = [];
-  let recording: Promise<void> | null = null;
+  let recording: Promise<ReadonlyMap<CallWithId, string>> | null = null;
 
-  async function record(): Promise<void> {
+  async function record(): Promise<ReadonlyMap<CallWithId, string>> {
     // A tool node begins all calls of an answer in the same turn of the event loop.
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
@@ -30,10 +34,15 @@ export function newSteps({ turn, takeUp, tools }: StepsOptions): Steps {
     const calls = gathered;
     gathered = [];
     recording = null;
-    const [first] = calls;
     // A graph with a checkpointer goes on with calls whose turn is on record.
-    if (first === undefined || (await takeUp(first.id, tools))) return;
-    await turn({
+    const found = await takeUp(calls.map(broughtCall), tools);
+    const fresh = calls.filter((_, index) => found[index] === null);
+    const ids = fresh.length === 0 ? [] : await newTurn(fresh);
+    return new Map(calls.map((call, index) => [call, found[index] ?? ids[fresh.indexOf(call)] ?? call.id]));
+  }
+
+  async function newTurn(calls: readonly CallWithId[]): Promise<readonly string[]> {
+    const recorded = await turn({
       prompt: [{ role: 'loop', content: calls.map(({ id, name, args }) => plain([id, name, args])) }],
       input: '',
       instructions: null,
@@ -48,6 +57,7 @@ export function newSteps({ turn, takeUp, tools }: StepsOptions): Steps {
           stop: { reason: 'calls' },
         }),
     });
+    return recorded.calls.map(({ id }) => id);
   }
 
   return {
@@ -57,12 +67,14 @@ export function newSteps({ turn, takeUp, tools }: StepsOptions): Steps {
       return recorded;
     },
     async ready(call) {
-      if (known.has(call.id)) return;
-      known.add(call.id);
+      if (known.has(call.id)) return call.id;
       gathered.push(call);
-      await (recording ??= record());
+      const ids = await (recording ??= record());
+      return ids.get(call) ?? call.id;
     },
   };
 }
+
+const broughtCall = ({ id, name, args }: CallWithId) => ({ id, tool: name, given: args });
 
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;

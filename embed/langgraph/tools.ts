@@ -1,5 +1,6 @@
 // Tools of a tool node whose calls run through the record. They inherit everything else from the tools that they stand for.
 import { CallNotSucceeded } from '../durable/errors.ts';
+import type { LoopCallContext } from '../durable/loop-calls.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import { resultOfText } from '../durable/result-text.ts';
 import type { GraphCall, GraphTool } from './sdk.ts';
@@ -13,11 +14,13 @@ export function durableGraphTool<Tool extends GraphTool>(tool: Tool, { call, rea
   const invoke: Invoke = async (given, config = {}) => {
     const { id } = given;
     if (id === undefined) throw new Error(`a call of "${tool.name}" has no id: give the tool to a ToolNode`);
-    await ready({ ...given, id });
-    const run = async ({ signal }: { readonly signal: AbortSignal }): Promise<unknown> =>
-      contentOf(await tool.invoke(given as never, { ...config, signal } as never));
+    const { name } = tool;
+    const recorded = await ready({ ...given, id, name });
+    const run = async (args: unknown, { signal }: LoopCallContext): Promise<unknown> =>
+      contentOf(await tool.invoke({ ...given, args } as never, { ...config, signal } as never));
     try {
-      const result = resultOfText(await call({ id, run, signal: config.signal }));
+      const brought = { id: recorded, tool: name, given: given.args };
+      const result = resultOfText(await call({ ...brought, run, signal: config.signal }));
       return typeof result === 'string' ? result : JSON.stringify(result);
     } catch (error) {
       // What became of the call is what the model is to read.

@@ -1,5 +1,12 @@
 // The sub-path `refold/openai-agents`: an agent of OpenAI Agents JS that survives its process.
-export { CallNotSucceeded, PromptDiffers, RunEnded, SessionInUse } from '../durable/errors.ts';
+export {
+  CallDiffers,
+  CallNotSucceeded,
+  type NamedCall,
+  PromptDiffers,
+  RunEnded,
+  SessionInUse,
+} from '../durable/errors.ts';
 export type { ToolHints } from '../durable/loop-tools.ts';
 export type { DurableOptions, DurableRun } from '../durable/open-durable.ts';
 export { RunUnfinished } from '../runs/live-run.ts';

@@ -3,7 +3,7 @@ import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import type { Asked, RecordedTurn, TurnReply, TurnRequest } from '../durable/turn.ts';
 import { newEventQueue } from './event-queue.ts';
-import { readAgentsPrompt } from './prompt.ts';
+import { inputWithIds, readAgentsPrompt } from './prompt.ts';
 import { agentsReply, responseOf } from './reply.ts';
 import type { AgentsModel, AgentsRequest, AgentsResponse } from './sdk.ts';
 
@@ -24,7 +24,7 @@ export function durableAgentsModel<Model extends AgentsModel>(
 
   async function getResponse(request: AgentsRequest): Promise<AgentsResponse> {
     const recorded = await turn(
-      requestOf(request, async ({ signal }) => agentsReply(await model.getResponse({ ...request, signal }))),
+      requestOf(request, async (asked) => agentsReply(await model.getResponse(sentRequest(request, asked)))),
     );
     return responseOf(recorded);
   }
@@ -32,14 +32,14 @@ export function durableAgentsModel<Model extends AgentsModel>(
   async function* getStreamedResponse(request: AgentsRequest): AsyncGenerator<object> {
     const queue = newEventQueue();
     const recording = turn(
-      requestOf(request, async ({ signal, onDelta }) => {
+      requestOf(request, async (asked) => {
         let done: AgentsResponse | null = null;
-        for await (const event of model.getStreamedResponse({ ...request, signal })) {
+        for await (const event of model.getStreamedResponse(sentRequest(request, asked))) {
           done = responseIn(event) ?? done;
           // The answer is told when it is durable, not before.
           if (responseIn(event) !== null) continue;
           const delta = textIn(event);
-          if (delta !== null) onDelta({ kind: 'text', text: delta });
+          if (delta !== null) asked.onDelta({ kind: 'text', text: delta });
           queue.push(event);
         }
         if (done === null) throw new Error('the stream of the model ended before its answer: ask it again');
@@ -56,6 +56,13 @@ export function durableAgentsModel<Model extends AgentsModel>(
 
   return Object.assign(Object.create(model) as Model, { getResponse, getStreamedResponse });
 }
+
+/** What the model is asked: the provider knows the calls by its own ids. */
+const sentRequest = (request: AgentsRequest, { signal, providerId }: Asked): AgentsRequest => ({
+  ...request,
+  input: inputWithIds(request.input, providerId),
+  signal,
+});
 
 /** The framework runs it by itself; its result is in the next prompt. */
 const handoffTool = ({ toolName, toolDescription, inputJsonSchema }: AgentsRequest['handoffs'][number]): LoopTool => ({

@@ -28,6 +28,14 @@ export function readAgentsPrompt({
   };
 }
 
+/** The same input with other ids of calls. */
+export const inputWithIds = (input: AgentsRequest['input'], idOf: (id: string) => string): AgentsRequest['input'] =>
+  typeof input === 'string'
+    ? input
+    : (input as readonly Fields[]).map((item) =>
+        typeof item['callId'] === 'string' ? { ...item, callId: idOf(item['callId']) } : item,
+      );
+
 type Fields = AgentsItem & Readonly<Record<string, unknown>>;
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : '');

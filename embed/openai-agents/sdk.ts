@@ -85,8 +85,10 @@ export interface AgentsTool {
 export interface AgentsCallDetails {
   /** The call, as the model made it. */
   readonly toolCall?: {
-    /** The id that the model gave it. */
+    /** Its id in the recorded turn. */
     readonly callId: string;
+    /** Its arguments as JSON text. */
+    readonly arguments?: string;
   };
   /** Ends the call when it aborts; a durable tool cancels its run, too. */
   readonly signal?: AbortSignal;

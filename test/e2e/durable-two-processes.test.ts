@@ -51,9 +51,9 @@ try {
   const prompt = [{ role: 'user', content: [{ type: 'text', text: 'Refund' }] }];
   const tools = [{ type: 'function', name: 'refund', ...refund }];
   const { content: [call] } = await agent.model.doGenerate({ prompt, tools });
-  const value = await agent.tools.refund.execute({}, { toolCallId: 'r1', messages: [] });
+  const value = await agent.tools.refund.execute({}, { toolCallId: call.toolCallId, messages: [] });
   prompt.push({ role: 'assistant', content: [{ ...call, input: {} }] });
-  prompt.push({ role: 'tool', content: [{ type: 'tool-result', toolCallId: 'r1', toolName: 'refund', output: { type: 'text', value } }] });
+  prompt.push({ role: 'tool', content: [{ type: 'tool-result', toolCallId: call.toolCallId, toolName: 'refund', output: { type: 'text', value } }] });
   const { content: [text] } = await agent.model.doGenerate({ prompt, tools });
   console.log(text.text);
 } catch (error) {

@@ -208,9 +208,12 @@ describe('a loop', () => {
     const locate: AiSdkTool = { description: 'Where?', inputSchema: { type: 'object' } } as object;
     const { agent } = await open({ script, more: { locate } });
     const first = await generate({ ...agent, prompt: 'Where am I?' });
-    expect((await agent.waiting()).map(({ kind, call }) => [kind, call])).toEqual([['task', 'c1']]);
+    expect((await agent.waiting()).map(({ kind, call }) => [kind, call])).toEqual([['task', 'run-1-1-0']]);
     const output = { type: 'text', value: 'Berlin' };
-    const result = { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'locate', output }] };
+    const result = {
+      role: 'tool',
+      content: [{ type: 'tool-result', toolCallId: 'run-1-1-0', toolName: 'locate', output }],
+    };
     const second = await generate({ ...agent, messages: [...first.messages, result] });
     expect(second.text).toBe('Berlin.');
   });
@@ -231,10 +234,32 @@ describe('a loop', () => {
     const running = generate({ ...agent, prompt: 'Pay both' });
     while (paid.length === 0) await new Promise(setImmediate);
     const [question, ...others] = await agent.waiting();
-    expect([question?.call, others]).toEqual(['c100', []]);
+    expect([question?.arguments, others]).toEqual([{ order: '100' }, []]);
     await question?.answer(true);
     expect((await running).text).toBe('Paid.');
     expect(paid).toEqual(['1', '100']);
+  });
+
+  test('asks by the arguments on record, also of two calls that have one id', async () => {
+    const script: Script = (turn) =>
+      turn === 1
+        ? { calls: ['1', '999999'].map((order) => ({ id: 'x', name: 'pay', input: { order } })) }
+        : { text: 'Paid.' };
+    const paid: string[] = [];
+    const pay = {
+      description: 'Pay.',
+      inputSchema: order,
+      needsApproval: ({ order: amount }: { order: string }) => Number(amount) > 100,
+      execute: ({ order: amount }: { order: string }) => paid.push(amount),
+    };
+    const { agent } = await open({ script, more: { pay } });
+    const running = generate({ ...agent, prompt: 'Pay both' });
+    while (paid.length === 0) await new Promise(setImmediate);
+    const [question] = await agent.waiting();
+    expect(question?.arguments).toEqual({ order: '999999' });
+    await question?.answer(false);
+    await running;
+    expect(paid).toEqual(['1']);
   });
 
   test('goes on when a person answers at the moment at which the function of the tool says that it need not', async () => {

@@ -9,7 +9,7 @@ import { type SessionId, brand } from '../../../schemas/index.ts';
 import { type EngineClient, must } from '../../../src/client/index.ts';
 import { newLawCheck, newReplayer } from '../../../src/core/index.ts';
 import { openEngine, readToken, serveDataDir, tokenFile } from '../../../src/index.ts';
-import { PromptDiffers, SessionInUse } from '../../../embed/durable/errors.ts';
+import { CallDiffers, PromptDiffers, SessionInUse } from '../../../embed/durable/errors.ts';
 import { refold } from '../../support/e2e/refold.ts';
 import { deliverTwice } from '../../support/loops/twice.ts';
 import { roundsOf } from '../../support/random.ts';
@@ -38,8 +38,22 @@ export interface ContractTool {
 
 export interface ContractOptions extends DurableOptions {
   readonly tools: readonly ContractTool[];
-  /** Answers the n-th turn of a run, from 1. */
-  readonly script: (turn: number) => ContractAnswer;
+  /** Answers the n-th turn of a run, from 1. `prompt` is what the provider is sent, in the framework's own form. */
+  readonly script: (turn: number, prompt: unknown) => ContractAnswer;
+  /** The loop brings the tools this order in place of the one that it was told. */
+  readonly brings?: (order: string) => string;
+  /** Is told what the durable tools throw. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** What a driver puts between its loop and a durable tool. */
+export async function bringing<A>(onError: ContractOptions['onError'], work: () => Promise<A>): Promise<A> {
+  try {
+    return await work();
+  } catch (error) {
+    onError?.(error);
+    throw error;
+  }
 }
 
 export interface ContractLoop {
@@ -97,7 +111,8 @@ interface Crash {
   readonly world: World;
 }
 
-export function describeLoop(driver: LoopDriver): void {
+/** Opens loops of a driver, and ends them after each test. */
+function openerOf(driver: LoopDriver) {
   const ended: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
     for (const end of ended.splice(0).toReversed()) await end();
@@ -115,10 +130,10 @@ export function describeLoop(driver: LoopDriver): void {
     const { world = [], at, ...options } = given;
     const dataDir = options.dataDir ?? (await newDirectory());
     const place = options.engine === undefined ? { dataDir } : {};
-    const script = (turn: number): ContractAnswer => {
+    const script = (turn: number, prompt: unknown): ContractAnswer => {
       world.push(`turn ${turn}`);
       at?.(`in turn ${turn}`);
-      return (options.script ?? twoRefunds)(turn);
+      return (options.script ?? twoRefunds)(turn, prompt);
     };
     const tools = options.tools ?? toolsOf(world, at);
     const loop = await driver.open({
@@ -134,6 +149,96 @@ export function describeLoop(driver: LoopDriver): void {
     return { ...loop, world, dataDir };
   }
 
+  return { open, newDirectory, ended };
+}
+
+const refundsIn = (world: World): World => world.filter((line) => line.startsWith('refund'));
+
+/** A model whose server gives every call the same id. */
+const sameId =
+  (...turns: readonly (readonly [tool: string, order: string])[][]) =>
+  (turn: number): ContractAnswer => {
+    const calls = turns[turn - 1]?.map(([tool, order]) => ({ id: 'x', tool, order }));
+    return calls === undefined ? { text: 'Done.' } : { calls };
+  };
+
+/** What holds of a loop whose model is not on record, too: a call is bound to its tool and its arguments, whatever its id. */
+export function describeBinding(driver: LoopDriver): void {
+  const { open } = openerOf(driver);
+
+  describe(`an id that is given twice, in the loop of ${driver.name}`, () => {
+    test('in one turn: a person decides about each call, and a read does not run what asks', async () => {
+      const script = sameId([
+        ['refund', 'a'],
+        ['find', 'b'],
+        ['refund', 'c'],
+      ]);
+      const found: string[] = [];
+      const world: World = [];
+      const [find, refund] = toolsOf(world, (place) => found.push(place));
+      const { handle, run } = await open({ script, world, consent: 'default', tools: [find, refund] as never });
+      const running = run(PROMPT);
+      const questions = await waitingFor(handle, 2);
+      expect(questions.map(({ tool, arguments: { order } }) => [tool, order])).toEqual([
+        ['refund', 'a'],
+        ['refund', 'c'],
+      ]);
+      await handle.answer(questions[0] as Question, { allow: false, message: 'Not this one.' });
+      await handle.answer(questions[1] as Question, true);
+      expect(await running).toBe('Done.');
+      expect(refundsIn(world)).toEqual(['refund c']);
+      expect(found).toContain('in find b');
+    });
+
+    test('in the next turn: what was allowed once is asked again', async () => {
+      const script = sameId([['refund', 'a']], [['refund', 'b']]);
+      const { handle, run, world } = await open({ script, consent: 'default' });
+      const running = run(PROMPT);
+      const [first] = await waitingFor(handle, 1);
+      await handle.answer(first as Question, true);
+      const second = await nextQuestion(handle, first as Question);
+      expect(second.arguments).toEqual({ order: 'b' });
+      await handle.answer(second, false);
+      expect(await running).toBe('Done.');
+      expect(refundsIn(world)).toEqual(['refund a']);
+    });
+
+    test('after a restart, with other arguments: nothing runs, and an error names both', async () => {
+      const script = sameId([['refund', 'a']]);
+      const first = await open({ script, consent: 'default' });
+      const left = first.run(PROMPT).catch(() => undefined);
+      await waitingFor(first.handle, 1);
+      await first.handle.close();
+      await left;
+      const errors: unknown[] = [];
+      const onError = (error: unknown): void => void errors.push(error);
+      const { handle, run, world } = await open({
+        dataDir: first.dataDir,
+        script,
+        consent: 'default',
+        brings: () => 'b',
+        onError,
+      });
+      const [question] = await waitingFor(handle, 1);
+      await handle.answer(question as Question, true);
+      await run(PROMPT).catch(() => undefined);
+      expect(errors[0]).toBeInstanceOf(CallDiffers);
+      expect(errors[0]).toMatchObject(DIFFERENT);
+      expect(refundsIn([...first.world, ...world])).toEqual([]);
+    });
+  });
+}
+
+const DIFFERENT = {
+  session: 'order-42',
+  recorded: { tool: 'refund', arguments: '{"order":"a"}' },
+  given: { tool: 'refund', arguments: '{"order":"b"}' },
+};
+
+export function describeLoop(driver: LoopDriver): void {
+  const { open, newDirectory, ended } = openerOf(driver);
+  describeBinding(driver);
+
   describe(`the loop of ${driver.name}`, () => {
     test('that is cut off at any durable boundary, in the model or in a function goes on: each effect once, or unknown', async () => {
       const crashes = await crashesOf();
@@ -144,7 +249,7 @@ export function describeLoop(driver: LoopDriver): void {
       for (const { place, dataDir, world } of crashes.filter((_, index) => index % EVERY === 0)) {
         const { handle, run } = await open({ dataDir, world });
         expect({ place, text: await run(PROMPT) }).toEqual({ place, text: 'Done.' });
-        const refunds = world.filter((line) => line.startsWith('refund'));
+        const refunds = refundsIn(world);
         expect({ place, refunds }).toEqual({ place, refunds: [...new Set(refunds)] });
         await handle.close();
         const { breaches, succeeded } = await readRecord(dataDir);
@@ -202,7 +307,7 @@ export function describeLoop(driver: LoopDriver): void {
       const { run, dataDir, world } = await open({});
       await expect(open({ dataDir })).rejects.toThrow(SessionInUse);
       expect(await run(PROMPT)).toBe('Done.');
-      expect(world.filter((line) => line.startsWith('refund'))).toEqual(['refund a', 'refund b']);
+      expect(refundsIn(world)).toEqual(['refund a', 'refund b']);
     });
 
     test('has its functions run under the tools of the program that runs now', async () => {
@@ -230,7 +335,42 @@ export function describeLoop(driver: LoopDriver): void {
       const answer = second.run(PROMPT);
       await second.handle.answer(b as Question, { allow: false, message: 'Not this one.' });
       expect(await answer).toBe('Done.');
-      expect(first.world.filter((line) => line.startsWith('refund'))).toEqual(['refund a']);
+      expect(refundsIn(first.world)).toEqual(['refund a']);
+    });
+
+    test('that brings other arguments than those on record runs nothing, and an error names both', async () => {
+      const errors: unknown[] = [];
+      const { run, world } = await open({
+        script: sameId([['refund', 'a']]),
+        brings: () => 'b',
+        onError: (error) => void errors.push(error),
+      });
+      await run(PROMPT).catch(() => undefined);
+      expect(errors[0]).toBeInstanceOf(CallDiffers);
+      expect(errors[0]).toMatchObject(DIFFERENT);
+      expect(refundsIn(world)).toEqual([]);
+    });
+
+    test('knows every call by an id of its own, and the provider by the one that it gave', async () => {
+      const prompts: string[] = [];
+      const script = sameId([['find', 'a']], [['find', 'b']]);
+      const { handle, run } = await open({
+        script(turn, prompt) {
+          prompts.push(JSON.stringify(prompt));
+          return script(turn);
+        },
+      });
+      expect(await run(PROMPT)).toBe('Done.');
+      expect(prompts.map((prompt) => prompt.match(/"x"/g)?.length ?? 0)).toEqual([0, 2, 4]);
+      const ids: string[] = [];
+      for (const record of await recordsOf(handle.client, SESSION)) {
+        if (record.kind !== 'commit') continue;
+        for (const event of record.events) {
+          if (event.kind === 'ToolCallsObserved') ids.push(...event.calls.map(({ call_id }) => call_id));
+        }
+      }
+      expect(ids).toEqual(['run-1-1-0', 'run-1-2-0']);
+      expect(prompts.join('')).not.toContain('run-1-');
     });
 
     test('with `serve` is answered by the commands beside it', async () => {
@@ -245,7 +385,7 @@ export function describeLoop(driver: LoopDriver): void {
         expect(await refold(args)).toMatchObject({ code: 0, stderr: '' });
       }
       expect(await answer).toBe('Done.');
-      expect(world.filter((line) => line.startsWith('refund'))).toEqual(['refund a', 'refund b']);
+      expect(refundsIn(world)).toEqual(['refund a', 'refund b']);
     });
 
     test('on the engine of another process, through a network that delivers twice, has each effect once', async () => {
@@ -297,16 +437,30 @@ async function waitingFor({ waiting }: DurableRun, count: number): Promise<reado
   }
 }
 
+/** The only call that waits, once it is another one. */
+async function nextQuestion(handle: DurableRun, last: Question): Promise<Question> {
+  for (;;) {
+    const [question] = await waitingFor(handle, 1);
+    if (question !== undefined && question.batch !== last.batch) return question;
+  }
+}
+
 /** The refunds that the record calls succeeded, and the laws that it breaks. */
 async function readRecord(dataDir: string) {
   const engine = await must(openEngine({ dataDir }));
   const laws = newLawCheck();
   const succeeded: string[] = [];
+  const names = new Map<string, string>();
   const replayer = newReplayer((folded) => {
     laws.add(folded);
     const { event } = folded;
+    if (event.kind === 'ToolCallsObserved') {
+      for (const { call_id, tool_name, arguments: args } of event.calls)
+        names.set(call_id, `${tool_name} ${args?.['order'] as string}`);
+    }
     if (event.kind !== 'ToolCallSettled' || event.outcome !== 'succeeded') return;
-    if (event.call_id.startsWith('refund-')) succeeded.push(event.call_id.replace('-', ' '));
+    const name = names.get(event.call_id) ?? '';
+    if (name.startsWith('refund')) succeeded.push(name);
   });
   for (const record of await recordsOf(engine.client, SESSION)) replayer.add(record);
   const { divergence } = replayer.result();

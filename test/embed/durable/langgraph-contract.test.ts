@@ -1,5 +1,6 @@
 // The adapter of LangGraph keeps the contract of all adapters.
-import { describeLoop } from './contract.ts';
+import { describeBinding, describeLoop } from './contract.ts';
 import { langgraphDriver } from './langgraph-driver.ts';
 
-describeLoop(langgraphDriver);
+describeLoop(langgraphDriver(true));
+describeBinding(langgraphDriver(false));

@@ -1,7 +1,10 @@
 // A small imitation of a graph of LangGraph, which no test needs installed: a chat model and a tool node, one after the other.
 import type { GraphAnswer, GraphCall, GraphModel, GraphTool } from '../../../embed/langgraph/index.ts';
 
-export type GraphScript = (turn: number) => { readonly text?: string; readonly calls?: readonly GraphCall[] };
+export type GraphScript = (
+  turn: number,
+  messages: readonly unknown[],
+) => { readonly text?: string; readonly calls?: readonly GraphCall[] };
 
 /** A message as the imitation keeps it. */
 interface Message {
@@ -16,7 +19,7 @@ export function scriptedModel(script: GraphScript): GraphModel {
   return {
     async invoke(input: never): Promise<GraphAnswer> {
       const turn = (input as readonly Message[]).filter(({ type }) => type === 'ai').length + 1;
-      const { text = '', calls = [] } = await Promise.resolve(script(turn));
+      const { text = '', calls = [] } = await Promise.resolve(script(turn, input));
       return {
         id: `answer_${turn}`,
         content: [

@@ -9,7 +9,10 @@ export interface AgentsCall {
 }
 
 /** The index of the turn is the number of answers in the input. */
-export type AgentsScript = (turn: number) => { readonly text?: string; readonly calls?: readonly AgentsCall[] };
+export type AgentsScript = (
+  turn: number,
+  input: string | readonly AgentsItem[],
+) => { readonly text?: string; readonly calls?: readonly AgentsCall[] };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -18,7 +21,7 @@ const usage = { requests: 1, inputTokens: 7, outputTokens: 3, totalTokens: 10 };
 export function scriptedModel(script: AgentsScript): AgentsModel {
   function answerTo(input: string | readonly AgentsItem[]): AgentsResponse {
     const turn = (input as readonly Fields[]).filter(({ type }) => type === 'reasoning').length + 1;
-    const { text, calls = [] } = script(turn);
+    const { text, calls = [] } = script(turn, input);
     // Each answer has a part that only the framework reads.
     const output: AgentsItem[] = [{ type: 'reasoning', id: `rs_${turn}`, content: [], providerData: { sealed: turn } }];
     if (text !== undefined) {
