@@ -204,6 +204,13 @@ export const RUN_HISTORY_MAX = FOLLOW_UPS_MAX + 1;
 
 /** Most undos that wait for a bridge. A further one is refused as `undo_queue_full`. */
 export const UNDOS_MAX = 16;
+/**
+ * Characters of events, from the end of the stream backwards, in which the calls are sought that one request asks to undo. A
+ * call that has settled before them is refused as `unknown_call`.
+ */
+export const UNDO_SEARCH_CHARS_MAX = 256 * 1_048_576;
+/** Such searches that run at a time in a process. Further ones wait, in order. */
+export const UNDO_SEARCHES_TOGETHER = 2;
 
 /** Entries after which the open transcript page is sealed into a blob, when no batch is open. */
 export const TRANSCRIPT_PAGE_ENTRIES = 64;

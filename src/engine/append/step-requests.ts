@@ -154,7 +154,15 @@ async function measureEvent(
   if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress, budget);
   const pending = [...before.events, ...own.events];
   const filled = await fillUndo(
-    { journal: ports.journal, id: start.id, state: own.state, version: start.state.version, pending },
+    {
+      journal: ports.journal,
+      id: start.id,
+      state: own.state,
+      version: start.state.version,
+      pending,
+      pause: ports.pause,
+      budget,
+    },
     ingress,
   );
   return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right, budget);
