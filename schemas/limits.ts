@@ -338,6 +338,11 @@ export const SUBSCRIBERS_MAX = 256;
 export const SUBSCRIBERS_OF_VIEWERS_MAX = SUBSCRIBERS_MAX / 2;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */
 export const FOLLOW_BEAT_MS = 15_000;
+/**
+ * Connections of a follower in a row that bring nothing new and a message that it cannot read. Then it throws `internal`, and
+ * does not connect again.
+ */
+export const FOLLOW_UNREADABLE_MAX = 3;
 /** How long a bridge collects what a model writes before it posts it, in milliseconds. */
 export const DELTA_MS = 20;
 /** It posts at once when it has collected so much, in UTF-16 units. */

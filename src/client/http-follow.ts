@@ -1,11 +1,12 @@
 // Follows a stream over HTTP: server-sent events. After a broken connection it reconnects and resumes after the last commit
-// it saw, so that a reader does not notice a restart of the engine.
+// it saw, so that a reader does not notice a restart of the engine. What it cannot read again and again is told to the reader.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
+import { FOLLOW_UNREADABLE_MAX } from '../../schemas/limits.ts';
 import { CommitRecord, versionAfter } from '../../schemas/record.ts';
-import type { Rejection, RejectionCode } from '../../schemas/rejection.ts';
+import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { DeltaFrame } from '../../schemas/wire.ts';
 import { FollowRefused } from './follow-refused.ts';
 import type { Transport } from './http-transport.ts';
@@ -26,7 +27,8 @@ export interface Followed {
 
 /**
  * Yields commits in order, from the one that contains `from`, and what the model writes between them, until aborted. Throws
- * when the engine refuses; waits while it does not answer.
+ * when the engine refuses, and as `internal` when FOLLOW_UNREADABLE_MAX connections in a row end with a message that this
+ * client cannot read; waits while the engine does not answer.
  */
 export async function* followOver(transport: Transport, followed: Followed): AsyncGenerator<CommitRecord | DeltaFrame> {
   const { signal, release } = joinSignals(followed.signal, transport.closed);
@@ -34,21 +36,33 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
   let pauseMs = PAUSE_MS_MIN;
   /** The last frame, while no commit has followed it: another connection begins the text of its turn anew. */
   let shown: DeltaFrame | null = null;
+  let unreadable = 0;
   try {
     while (!signal.aborted) {
       const from = at;
       const path = `${followed.path}/events?from=${from}${followed.deltas ? '&deltas=1' : ''}`;
       if (shown !== null) yield { ...shown, parts: [], retract: true };
       shown = null;
-      for await (const item of connection(transport, path, signal)) {
+      let fault: string | null = null;
+      for await (const message of connection(transport, path, signal)) {
+        if ('unreadable' in message) {
+          fault = message.unreadable;
+          break;
+        }
+        const { item } = message;
         shown = item.kind === 'delta' ? item : null;
         const end = item.kind === 'delta' ? at : positionAfter(item, at, followed.from);
-        if (end === null) break;
+        if (end === null) {
+          fault = `a commit at position ${item.kind === 'delta' ? at : item.position}`;
+          break;
+        }
         at = end;
         yield item;
         if (signal.aborted) return;
       }
       if (signal.aborted) return;
+      unreadable = fault === null || at > from ? 0 : unreadable + 1;
+      if (fault !== null && unreadable >= FOLLOW_UNREADABLE_MAX) throw new FollowRefused(unreadableAt(at, fault));
       // While connections bring nothing new, the pause between them doubles.
       pauseMs = at > from ? PAUSE_MS_MIN : Math.min(2 * pauseMs, PAUSE_MS_MAX);
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
@@ -58,6 +72,13 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
   }
 }
 
+const unreadableAt = (position: number, fault: string): Rejection =>
+  reject(
+    'internal',
+    '',
+    `${FOLLOW_UNREADABLE_MAX} connections in a row brought at position ${position} what this client cannot read: ${fault}; use a client of the engine's version, and report the fault`,
+  );
+
 /** The position after a commit that goes on at `at`; null for one of another stream. Only the first may begin before it. */
 function positionAfter(commit: CommitRecord, at: number, first: number): number | null {
   const end = versionAfter(commit);
@@ -65,11 +86,7 @@ function positionAfter(commit: CommitRecord, at: number, first: number): number 
 }
 
 /** The commits and frames of one connection, until it ends. Throws when the engine refuses permanently. */
-async function* connection(
-  transport: Transport,
-  path: string,
-  signal: AbortSignal,
-): AsyncGenerator<CommitRecord | DeltaFrame> {
+async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<Received> {
   const opened = await transport.send({ path, signal });
   if (isLeft(opened)) {
     if (TRANSIENT.has(opened.left.code)) return;
@@ -82,7 +99,7 @@ async function* connection(
         if (TRANSIENT.has(message.fault.code)) return;
         throw new FollowRefused(message.fault);
       }
-      yield message.item;
+      yield message;
     }
   } finally {
     release();
@@ -100,10 +117,12 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_unknown',
 ]);
 
-type Message = { readonly item: CommitRecord | DeltaFrame } | { readonly fault: Rejection };
+/** `unreadable`: what an engine never sends. It is the last of its connection. */
+type Received = { readonly item: CommitRecord | DeltaFrame } | { readonly unreadable: string };
+type Message = Received | { readonly fault: Rejection };
 
 async function* messagesOf(response: Response): AsyncGenerator<Message> {
-  const ready: (Message | null)[] = [];
+  const ready: Message[] = [];
   const parser = createParser({ onEvent: ({ event, data }) => ready.push(messageOf(event, data)) });
   const utf8 = new TextDecoder();
   const reader = response.body?.getReader();
@@ -114,27 +133,30 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
       // The connection broke or was aborted; the caller knows which.
       if (chunk === null || chunk.done) return;
       parser.feed(utf8.decode(chunk.value, { stream: true }));
-      for (const message of ready.splice(0)) {
-        if (message === null) return;
-        yield message;
-      }
+      yield* ready.splice(0);
     }
   } finally {
     reader.releaseLock();
   }
 }
 
-/** Null for a message that an engine never sends. */
-function messageOf(event: string | undefined, data: string): Message | null {
+function messageOf(event: string | undefined, data: string): Message {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(data);
-    if (event === 'fault') {
-      const fault = rejectionFrom(value);
-      return fault === null ? null : { fault };
-    }
-    const decoded = event === 'delta' ? decode(DeltaFrame, value) : decode(CommitRecord, value);
-    return isLeft(decoded) ? null : { item: decoded.right };
+    value = JSON.parse(data);
   } catch {
-    return null;
+    return { unreadable: `a message of ${data.length} characters that is not JSON` };
   }
+  if (event === 'fault') {
+    const fault = rejectionFrom(value);
+    return fault === null ? { unreadable: 'a fault with an unknown code' } : { fault };
+  }
+  const decoded = event === 'delta' ? decode(DeltaFrame, value) : decode(CommitRecord, value);
+  if (!isLeft(decoded)) return { item: decoded.right };
+  const { path, message } = decoded.left;
+  return {
+    unreadable: `a ${event === 'delta' ? 'frame of deltas' : 'commit'} (${path}: ${message})`
+      .slice(0, 500)
+      .toWellFormed(),
+  };
 }

@@ -3,7 +3,12 @@ import { right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
-import { READ_PAGE_BYTES, READ_PAGE_EVENTS, UNDO_SEARCHES_TOGETHER, UNDO_SEARCH_CHARS_MAX } from '../../schemas/limits.ts';
+import {
+  READ_PAGE_BYTES,
+  READ_PAGE_EVENTS,
+  UNDO_SEARCHES_TOGETHER,
+  UNDO_SEARCH_CHARS_MAX,
+} from '../../schemas/limits.ts';
 import { must, mustBe } from '../../src/client/must.ts';
 import { type Stream, fillUndo } from '../../src/engine/append/undo-request.ts';
 import { newRequestBudget } from '../../src/engine/edge/budget.ts';
@@ -88,6 +93,17 @@ describe('a request to undo a call', () => {
     await world.talk.submit([answer(undo?.position ?? -1)], A);
     expect(await world.talk.outcome(ask('w'))).toBe('already_undone');
     expect(await undos(world)).toEqual([]);
+  });
+
+  test('is the same request under its event id with or without its batch, and another one with another batch', async () => {
+    const world = await written(changesOf('a'), 'w@1');
+    expect(await world.talk.outcome(ask('w', { event_id: 'U' }))).toBe('done');
+    const again = [{}, { batch_id: 'batch-1' }, { workspace: 'w@1' }, { changes: changesOf('claimed') }];
+    for (const rest of again) expect(await world.talk.outcome(ask('w', { event_id: 'U', ...rest }))).toBe('done');
+    for (const rest of [{ batch_id: 'batch-2' }, { workspace: 'w@2' }]) {
+      expect(await world.talk.outcome(ask('w', { event_id: 'U', ...rest }))).toBe('event_id_reused');
+    }
+    expect((await world.talk.state()).undos).toHaveLength(1);
   });
 
   test('can be made again after an undo that failed', async () => {
@@ -258,11 +274,13 @@ describe('a search for the call to undo', () => {
     const held = new Promise<void>((resolve) => (letGo = resolve));
     let begun = 0;
     const search = ({ stream }: (typeof streams)[number], index: number) => {
-      const read: Journal['read'] = (...given) => async () => {
-        begun += 1;
-        await held;
-        return await stream.journal.read(...given)();
-      };
+      const read: Journal['read'] =
+        (...given) =>
+        async () => {
+          begun += 1;
+          await held;
+          return await stream.journal.read(...given)();
+        };
       return fillUndo({ ...stream, id: `${SESSION}-${index}` as never, journal: { read } }, SOUGHT);
     };
     const [first, ...others] = streams.map(search);
@@ -286,11 +304,13 @@ describe('a search for the call to undo', () => {
     const begun = new Promise<void>((resolve) => (begin = resolve));
     const ports: typeof disk.ports = () => {
       const given = disk.ports();
-      const read: Journal['read'] = (...place) => async () => {
-        if (hold !== null) begin();
-        await hold;
-        return await given.journal.read(...place)();
-      };
+      const read: Journal['read'] =
+        (...place) =>
+        async () => {
+          if (hold !== null) begin();
+          await hold;
+          return await given.journal.read(...place)();
+        };
       return { ...given, journal: { ...given.journal, read } };
     };
     const world = await written(changesOf('a'), undefined, { ...disk, ports });
