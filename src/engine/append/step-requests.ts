@@ -147,7 +147,7 @@ async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<Eve
   // What the edge measures and the fold may each take most of a turn.
   const rest = ports.pause();
   if (rest !== null) await rest;
-  if (refusal === null) return addEvent(requested, event.right);
+  if (refusal === null) return await addEvent(requested, event.right);
   // What would be refused under a lease too is told so: no lease would help.
   const folded = foldNew(own.state, event.right);
   return isLeft(folded) ? folded : left(refusal);
@@ -175,14 +175,16 @@ async function measureEvent(
   return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right, budget);
 }
 
-function addEvent({ ports, start, own }: RequestSteps, given: NewEvent): EventAnswer {
+async function addEvent({ ports, start, own }: RequestSteps, given: NewEvent): Promise<EventAnswer> {
   const position = own.state.version as number as Position;
   const folded = foldNew(own.state, given);
   if (isLeft(folded)) return folded;
   const { event } = folded.right;
+  const rest = ports.pause();
+  if (rest !== null) await rest;
+  const text = canonicalText(event);
   const becomesActive = !owesBridge(own.state) && owesBridge(folded.right.state);
   const tooMany = becomesActive ? ports.refuseActive(start.id) : null;
-  const text = canonicalText(event);
   const refused = tooMany ?? findUnreadable(event, text);
   if (refused !== null) return left(refused);
   addStep(own, event, text, folded.right);

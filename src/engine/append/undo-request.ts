@@ -120,7 +120,8 @@ function note(search: Search, event: IngressEvent): void {
     if (event.call_id === search.call_id && event.success) search.undone.add(event.batch_id);
   } else if (event.kind === 'ToolCallSettled' && event.call_id === search.call_id) {
     const { batch_id, changes, workspace } = event;
-    if (search.batch_id === undefined || search.batch_id === batch_id) search.settled = { batch_id, changes, workspace };
+    if (search.batch_id === undefined || search.batch_id === batch_id)
+      search.settled = { batch_id, changes, workspace };
   }
 }
 
@@ -179,7 +180,8 @@ async function searchTexts({ pause }: Stream, search: Search, texts: readonly st
     if (rest !== null) await rest;
     chars += text.length;
     // The stream was verified when the session was loaded, so each text is an event. Few are parsed.
-    if (text.includes(named) && KINDS.some((kind) => text.includes(kind))) note(search, JSON.parse(text) as IngressEvent);
+    if (text.includes(named) && KINDS.some((kind) => text.includes(kind)))
+      note(search, JSON.parse(text) as IngressEvent);
   }
   return chars;
 }
