@@ -22,7 +22,7 @@ export async function findOtherFact(
 ): Promise<Rejection | null> {
   const field = sent.kind === recorded.kind ? await otherField(sent, recorded, digestOf) : 'kind';
   if (field === null) return null;
-  const message = `${nameOf(sent.event_id)} is recorded as a ${recorded.kind} with another ${field}; send a new event under a new id`;
+  const message = `${nameOf(sent.event_id)} is recorded as a ${recorded.kind} with different ${field}; send a new event under a new id`;
   return reject('event_id_reused', '/event_id', message);
 }
 
