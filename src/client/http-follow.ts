@@ -45,18 +45,14 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
       shown = null;
       let fault: string | null = null;
       for await (const message of connection(transport, path, signal)) {
-        if ('unreadable' in message) {
-          fault = message.unreadable;
+        const next = nextOf(message, at, followed.from);
+        if ('unreadable' in next) {
+          fault = next.unreadable;
           break;
         }
-        const { item } = message;
+        const { item } = next;
         shown = item.kind === 'delta' ? item : null;
-        const end = item.kind === 'delta' ? at : positionAfter(item, at, followed.from);
-        if (end === null) {
-          fault = `a commit at position ${item.kind === 'delta' ? at : item.position}`;
-          break;
-        }
-        at = end;
+        at = next.end;
         yield item;
         if (signal.aborted) return;
       }
@@ -70,6 +66,14 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
   } finally {
     release();
   }
+}
+
+/** What was received, with the position after it; a commit of another stream is unreadable too. */
+function nextOf(message: Received, at: number, first: number): Unreadable | (ReceivedItem & { readonly end: number }) {
+  if ('unreadable' in message || message.item.kind === 'delta') return { ...message, end: at };
+  const { item } = message;
+  const end = positionAfter(item, at, first);
+  return end === null ? { unreadable: `a commit at position ${item.position}` } : { item, end };
 }
 
 const unreadableAt = (position: number, fault: string): Rejection =>
@@ -117,8 +121,16 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_unknown',
 ]);
 
-/** `unreadable`: what an engine never sends. It is the last of its connection. */
-type Received = { readonly item: CommitRecord | DeltaFrame } | { readonly unreadable: string };
+interface ReceivedItem {
+  readonly item: CommitRecord | DeltaFrame;
+}
+
+/** What an engine never sends. It is the last of its connection. */
+interface Unreadable {
+  readonly unreadable: string;
+}
+
+type Received = ReceivedItem | Unreadable;
 type Message = Received | { readonly fault: Rejection };
 
 async function* messagesOf(response: Response): AsyncGenerator<Message> {

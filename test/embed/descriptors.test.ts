@@ -24,16 +24,14 @@ async function opened(): Promise<readonly string[]> {
   return paths.filter((path) => path.startsWith(directory));
 }
 
-const here = process.platform === 'linux' ? test : test.skip;
-
-here('an engine', async () => {
+test.runIf(process.platform === 'linux')('an engine', async () => {
   const engine = await must(openEngine({ dataDir: directory }));
   expect((await opened()).length).toBeGreaterThan(0);
   await engine.close();
   expect(await opened()).toEqual([]);
 });
 
-here('an agent, also one that closes while a tool hangs', async () => {
+test.runIf(process.platform === 'linux')('an agent, also one that closes while a tool hangs', async () => {
   let hang = (): void => undefined;
   const hanging = new Promise<void>((resolve) => (hang = resolve));
   const agent = await createAgent({
@@ -62,7 +60,7 @@ here('an agent, also one that closes while a tool hangs', async () => {
   expect(await opened()).toEqual([]);
 });
 
-here('a ledger, also when a call ends after it was closed', async () => {
+test.runIf(process.platform === 'linux')('a ledger, also when a call ends after it was closed', async () => {
   const ledger = await openFileLedger(directory, brand('owner'));
   const call = {
     session_id: brand<'SessionId'>('s'),

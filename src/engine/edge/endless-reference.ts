@@ -38,7 +38,7 @@ function targetOf(schema: JsonObject, reference: string): Json | undefined {
   if (!/^#(?:\/[\w$]+)+$/.test(reference)) return undefined;
   let at: Json | undefined = schema;
   for (const key of reference.slice(2).split('/')) {
-    at = isPlainObject(at) && Object.hasOwn(at, key) ? (at as JsonObject)[key] : undefined;
+    at = isPlainObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }
   return at;
 }
