@@ -1,6 +1,8 @@
 // Finds events that are recorded already. The same event sent again gets its first answer; a different event under a known
 // id is refused.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import type { EventId, Position, SessionId, Version } from '../../../schemas/ids.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
@@ -48,10 +50,15 @@ export async function findRecorded(
   if (isLeft(found)) return found;
   const position = found.right;
   if (position === null) return null;
-  const recorded = await recordedEvent(journal, session, position);
-  if (isLeft(recorded)) return recorded;
-  if (recorded.right === null) return right({ event_id, position, repeated: true });
-  return await answerKnown(sent, { event_id, position, recorded: upcast(recorded.right) }, digestOf);
+  return await pipe(
+    () => recordedEvent(journal, session, position),
+    TE.chain(
+      (recorded) => async () =>
+        recorded === null
+          ? right({ event_id, position, repeated: true })
+          : await answerKnown(sent, { event_id, position, recorded: upcast(recorded) }, digestOf),
+    ),
+  )();
 }
 
 interface Known {
