@@ -204,6 +204,13 @@ export const RUN_HISTORY_MAX = FOLLOW_UPS_MAX + 1;
 
 /** Most undos that wait for a bridge. A further one is refused as `undo_queue_full`. */
 export const UNDOS_MAX = 16;
+/**
+ * Characters of events, from the end of the stream backwards, in which the calls are sought that one request asks to undo. A
+ * call that has settled before them is refused as `unknown_call`.
+ */
+export const UNDO_SEARCH_CHARS_MAX = 256 * 1_048_576;
+/** Such searches that run at a time in a process. Further ones wait, in order. */
+export const UNDO_SEARCHES_TOGETHER = 2;
 
 /** Entries after which the open transcript page is sealed into a blob, when no batch is open. */
 export const TRANSCRIPT_PAGE_ENTRIES = 64;
@@ -339,6 +346,11 @@ export const SUBSCRIBERS_MAX = 256;
 export const SUBSCRIBERS_OF_VIEWERS_MAX = SUBSCRIBERS_MAX / 2;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */
 export const FOLLOW_BEAT_MS = 15_000;
+/**
+ * Connections of a follower in a row that bring nothing new and a message that it cannot read. Then it throws `internal`, and
+ * does not connect again.
+ */
+export const FOLLOW_UNREADABLE_MAX = 3;
 /** How long a bridge collects what a model writes before it posts it, in milliseconds. */
 export const DELTA_MS = 20;
 /** It posts at once when it has collected so much, in UTF-16 units. */

@@ -64,7 +64,10 @@ async function keepSpill(path: string, context: CallContext): Promise<KeptSpill>
 const withNote = (outcome: HostOutcome, unkept: string | undefined): HostOutcome =>
   unkept === undefined
     ? outcome
-    : { ...outcome, text: `${outcome.text}\n[the whole output was not kept: ${unkept.slice(0, REASON_CHARS_MAX)}]` };
+    : {
+        ...outcome,
+        text: `${outcome.text}\n[the whole output was not kept: ${unkept.slice(0, REASON_CHARS_MAX).toWellFormed()}]`,
+      };
 
 /** With it, the note is shorter than WHOLE_NOTE_BYTES. */
 const REASON_CHARS_MAX = 64;

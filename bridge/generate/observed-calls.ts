@@ -57,9 +57,12 @@ type Arguments = Pick<ToolCallObserved, 'arguments' | 'arguments_text'>;
 function argumentsOf({ arguments: value, arguments_text }: ReplyCall): Arguments {
   if (arguments_text !== undefined) return { arguments_text: bounded(arguments_text.toWellFormed()) };
   if (value === undefined) return { arguments: {} };
-  if (isPlainObject(value) && isJson(value)) return { arguments: value };
+  if (isPlainObject(value) && isJson(asSent(value))) return { arguments: value };
   return { arguments_text: bounded(textOfValue(value).toWellFormed()) };
 }
+
+// Arguments that leave no room for the levels of the request around them go as text, and the engine judges that.
+const asSent = (value: Json): Json => ({ events: [{ calls: [{ arguments: value }] }] });
 
 function textOfValue(value: Json): string {
   try {

@@ -15,5 +15,12 @@ export async function openFileLedger(directory: string, owner: OwnerId): Promise
   addOwnPlace(directory);
   const disk = await openLedgerDirectory(directory);
   const nonce = randomUUID().replaceAll('-', '');
-  return await openBridgeLedger(disk, { owner, nonce, tag: processTagOf(process.pid), isAlive });
+  try {
+    const ledger = await openBridgeLedger(disk, { owner, nonce, tag: processTagOf(process.pid), isAlive });
+    const close = (): Promise<void> => ledger.close().finally(() => disk.close());
+    return { ...ledger, close };
+  } catch (error) {
+    disk.close();
+    throw error;
+  }
 }

@@ -16,6 +16,11 @@ export interface LedgerDisk {
   remove(name: string): Promise<void>;
 }
 
+export interface LedgerDirectory extends LedgerDisk {
+  /** Closes what it holds open itself; a ledger closes its file. */
+  close(): void;
+}
+
 export interface LedgerFile {
   append(bytes: Uint8Array): Promise<void>;
   /** Makes what was appended survive a power cut. */
@@ -24,7 +29,7 @@ export interface LedgerFile {
 }
 
 /** A directory of ledgers; created when it is missing. */
-export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
+export async function openLedgerDirectory(path: string): Promise<LedgerDirectory> {
   await makeDirectory(path);
   const anchor = anchorDirectory(path);
   const at = (name: string): string => join(path, name);
@@ -53,8 +58,13 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
         await file.close();
         throw error;
       }
-      checkPlace(anchor.lost());
-      return await fileOf(file, at(name), anchor);
+      try {
+        checkPlace(anchor.lost());
+        return await fileOf(file, at(name), anchor);
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
     },
     async rename(from, to) {
       try {
@@ -66,6 +76,7 @@ export async function openLedgerDirectory(path: string): Promise<LedgerDisk> {
       }
     },
     remove: (name) => rm(at(name), { force: true }),
+    close: () => anchor.close(),
   };
 }
 

@@ -8,7 +8,7 @@ export interface LedgerWriter {
   write(text: string, options: WriteOptions): Promise<void>;
   /** Replaces the whole file. */
   rewrite(): Promise<void>;
-  /** Waits for pending writes. */
+  /** Waits for pending writes. Lines that are written later, of a call that ends late, leave no file open. */
   close(): Promise<void>;
 }
 
@@ -31,6 +31,7 @@ export function newLedgerWriter(disk: LedgerDisk, name: string, whole: () => str
   let file: LedgerFile | null = null;
   let bytes = 0;
   let rewriteAt = 0;
+  let closed = false;
 
   async function abandon(): Promise<void> {
     const old = file;
@@ -72,6 +73,7 @@ export function newLedgerWriter(disk: LedgerDisk, name: string, whole: () => str
       }
     }
     draining = null;
+    if (closed) await abandon();
   }
 
   return {
@@ -82,6 +84,7 @@ export function newLedgerWriter(disk: LedgerDisk, name: string, whole: () => str
       }),
     rewrite,
     async close() {
+      closed = true;
       await draining;
       await abandon();
     },

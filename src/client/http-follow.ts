@@ -1,10 +1,11 @@
 // Follows a stream over HTTP: server-sent events. After a broken connection it reconnects and resumes after the last commit
-// it saw, so that a reader does not notice a restart of the engine.
+// it saw, so that a reader does not notice a restart of the engine. What it cannot read again and again is told to the reader.
 import { createParser } from 'eventsource-parser';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
+import { FOLLOW_UNREADABLE_MAX } from '../../schemas/limits.ts';
 import { CommitRecord, versionAfter } from '../../schemas/record.ts';
-import type { Rejection, RejectionCode } from '../../schemas/rejection.ts';
+import { type Rejection, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { DeltaFrame } from '../../schemas/wire.ts';
 import { FollowRefused } from './follow-refused.ts';
 import type { Transport } from './http-transport.ts';
@@ -25,7 +26,8 @@ export interface Followed {
 
 /**
  * Yields commits in order, from the one that contains `from`, and what the model writes between them, until aborted. Throws
- * when the engine refuses; waits while it does not answer.
+ * when the engine refuses, and as `internal` when FOLLOW_UNREADABLE_MAX connections in a row end with a message that this
+ * client cannot read; waits while the engine does not answer.
  */
 export async function* followOver(transport: Transport, followed: Followed): AsyncGenerator<CommitRecord | DeltaFrame> {
   const { signal, release } = joinSignals(followed.signal, transport.closed);
@@ -33,21 +35,29 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
   let pauseMs = PAUSE_MS_MIN;
   /** The last frame, while no commit has followed it: another connection begins the text of its turn anew. */
   let shown: DeltaFrame | null = null;
+  let unreadable = 0;
   try {
     while (!signal.aborted) {
       const from = at;
       const path = `${followed.path}/events?from=${from}${followed.deltas ? '&deltas=1' : ''}`;
       if (shown !== null) yield { ...shown, parts: [], retract: true };
       shown = null;
-      for await (const item of connection(transport, path, signal)) {
+      let fault: string | null = null;
+      for await (const message of connection(transport, path, signal)) {
+        const next = nextOf(message, at, followed.from);
+        if ('unreadable' in next) {
+          fault = next.unreadable;
+          break;
+        }
+        const { item } = next;
         shown = item.kind === 'delta' ? item : null;
-        const end = item.kind === 'delta' ? at : positionAfter(item, at, followed.from);
-        if (end === null) break;
-        at = end;
+        at = next.end;
         yield item;
         if (signal.aborted) return;
       }
       if (signal.aborted) return;
+      unreadable = fault === null || at > from ? 0 : unreadable + 1;
+      if (fault !== null && unreadable >= FOLLOW_UNREADABLE_MAX) throw new FollowRefused(unreadableAt(at, fault));
       // While connections bring nothing new, the pause between them doubles.
       pauseMs = at > from ? PAUSE_MS_MIN : Math.min(2 * pauseMs, PAUSE_MS_MAX);
       await pause(pauseMs, signal);
@@ -70,6 +80,21 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+/** What was received, with the position after it; a commit of another stream is unreadable too. */
+function nextOf(message: Received, at: number, first: number): Unreadable | (ReceivedItem & { readonly end: number }) {
+  if ('unreadable' in message || message.item.kind === 'delta') return { ...message, end: at };
+  const { item } = message;
+  const end = positionAfter(item, at, first);
+  return end === null ? { unreadable: `a commit at position ${item.position}` } : { item, end };
+}
+
+const unreadableAt = (position: number, fault: string): Rejection =>
+  reject(
+    'internal',
+    '',
+    `${FOLLOW_UNREADABLE_MAX} connections in a row brought at position ${position} what this client cannot read: ${fault}; use a client of the engine's version, and report the fault`,
+  );
+
 /** The position after a commit that goes on at `at`; null for one of another stream. Only the first may begin before it. */
 function positionAfter(commit: CommitRecord, at: number, first: number): number | null {
   const end = versionAfter(commit);
@@ -77,11 +102,7 @@ function positionAfter(commit: CommitRecord, at: number, first: number): number 
 }
 
 /** The commits and frames of one connection, until it ends. Throws when the engine refuses permanently. */
-async function* connection(
-  transport: Transport,
-  path: string,
-  signal: AbortSignal,
-): AsyncGenerator<CommitRecord | DeltaFrame> {
+async function* connection(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<Received> {
   const opened = await transport.send({ path, signal });
   if (isLeft(opened)) {
     if (TRANSIENT.has(opened.left.code)) return;
@@ -94,7 +115,7 @@ async function* connection(
         if (TRANSIENT.has(message.fault.code)) return;
         throw new FollowRefused(message.fault);
       }
-      yield message.item;
+      yield message;
     }
   } finally {
     release();
@@ -112,10 +133,20 @@ const TRANSIENT: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'storage_unknown',
 ]);
 
-type Message = { readonly item: CommitRecord | DeltaFrame } | { readonly fault: Rejection };
+interface ReceivedItem {
+  readonly item: CommitRecord | DeltaFrame;
+}
+
+/** What an engine never sends. It is the last of its connection. */
+interface Unreadable {
+  readonly unreadable: string;
+}
+
+type Received = ReceivedItem | Unreadable;
+type Message = Received | { readonly fault: Rejection };
 
 async function* messagesOf(response: Response): AsyncGenerator<Message> {
-  const ready: (Message | null)[] = [];
+  const ready: Message[] = [];
   const parser = createParser({ onEvent: ({ event, data }) => ready.push(messageOf(event, data)) });
   const utf8 = new TextDecoder();
   const reader = response.body?.getReader();
@@ -126,27 +157,30 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
       // The connection broke or was aborted; the caller knows which.
       if (chunk === null || chunk.done) return;
       parser.feed(utf8.decode(chunk.value, { stream: true }));
-      for (const message of ready.splice(0)) {
-        if (message === null) return;
-        yield message;
-      }
+      yield* ready.splice(0);
     }
   } finally {
     reader.releaseLock();
   }
 }
 
-/** Null for a message that an engine never sends. */
-function messageOf(event: string | undefined, data: string): Message | null {
+function messageOf(event: string | undefined, data: string): Message {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(data);
-    if (event === 'fault') {
-      const fault = rejectionFrom(value);
-      return fault === null ? null : { fault };
-    }
-    const decoded = event === 'delta' ? decode(DeltaFrame, value) : decode(CommitRecord, value);
-    return isLeft(decoded) ? null : { item: decoded.right };
+    value = JSON.parse(data);
   } catch {
-    return null;
+    return { unreadable: `a message of ${data.length} characters that is not JSON` };
   }
+  if (event === 'fault') {
+    const fault = rejectionFrom(value);
+    return fault === null ? { unreadable: 'a fault with an unknown code' } : { fault };
+  }
+  const decoded = event === 'delta' ? decode(DeltaFrame, value) : decode(CommitRecord, value);
+  if (!isLeft(decoded)) return { item: decoded.right };
+  const { path, message } = decoded.left;
+  return {
+    unreadable: `a ${event === 'delta' ? 'frame of deltas' : 'commit'} (${path}: ${message})`
+      .slice(0, 500)
+      .toWellFormed(),
+  };
 }

@@ -30,7 +30,7 @@ export const denying = (action: RequiredAction, by: string, { message, instead }
   ...addressOf(action),
   result: 'deny',
   by,
-  ...(message === undefined || message === '' ? {} : { message: message.slice(0, 1_024) }),
+  ...(message === undefined || message === '' ? {} : { message: message.slice(0, 1_024).toWellFormed() }),
   ...(instead === undefined
     ? {}
     : {

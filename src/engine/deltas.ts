@@ -172,12 +172,21 @@ function partsFrom({ parts, end }: Attempt, from: number): readonly DeltaPart[] 
   let room = DELTA_FRAME_CHARS_MAX;
   for (; index < parts.length && room > 0; index += 1) {
     const { kind, text } = parts[index] as DeltaPart;
-    const rest = text.slice(Math.max(0, from - at), Math.max(0, from - at) + room);
+    const rest = firstUnits(text.slice(Math.max(0, from - at)), room);
     at += text.length;
-    room -= rest.length;
+    // A pair that does not fit comes whole in the next frame.
+    room = rest.isWhole ? room - rest.text.length : 0;
+    if (rest.text === '' && !rest.isWhole) break;
     const last = joined.at(-1);
-    if (last?.kind === kind) last.texts.push(rest);
-    else joined.push({ kind, texts: [rest] });
+    if (last?.kind === kind) last.texts.push(rest.text);
+    else joined.push({ kind, texts: [rest.text] });
   }
   return joined.map(({ kind, texts }) => ({ kind, text: texts.join('') }));
+}
+
+/** The beginning of a text, at most so many UTF-16 units; a surrogate pair is not cut. */
+function firstUnits(text: string, most: number): { readonly text: string; readonly isWhole: boolean } {
+  if (text.length <= most) return { text, isWhole: true };
+  const cutsPair = (text.codePointAt(most - 1) ?? 0) > 0xffff;
+  return { text: text.slice(0, cutsPair ? most - 1 : most), isWhole: false };
 }

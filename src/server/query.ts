@@ -20,11 +20,15 @@ export const listRequest = (context: Context): Either<Rejection, ListSessions> =
   pipe(
     numberOf('limit', context.req.query('limit')),
     map((limit) => {
-      const values = Object.entries(context.req.query()).map(([name, value]) => [name, FLAGS.get(value) ?? value]);
+      const values = Object.entries(context.req.query()).map(([name, value]) => [
+        name,
+        FLAG_NAMES.has(name) ? (FLAGS.get(value) ?? value) : value,
+      ]);
       return { ...Object.fromEntries(values), ...(limit === undefined ? {} : { limit }) } as ListSessions;
     }),
   );
 
+const FLAG_NAMES: ReadonlySet<string> = new Set<keyof ListSessions>(['owing', 'waiting']);
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],

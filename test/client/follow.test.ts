@@ -236,18 +236,28 @@ describe('a server that is not an engine', () => {
   });
 
   test('yields no record to a reader that follows it', async () => {
-    for (const body of [
-      'data: x\n\n',
-      'event: commit\ndata: {"kind":"commit"}\n\n',
-      'event: fault\ndata: {}\n\n',
-      'x',
-    ]) {
-      const client = await garbage(200, body, 'text/event-stream');
-      const controller = new AbortController();
-      const reading = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]().next();
-      await client.info()();
-      controller.abort();
-      expect(await reading).toMatchObject({ done: true });
-    }
+    const client = await garbage(200, 'x', 'text/event-stream');
+    const controller = new AbortController();
+    const reading = client.follow(SESSION, { signal: controller.signal })[Symbol.asyncIterator]().next();
+    await client.info()();
+    controller.abort();
+    expect(await reading).toMatchObject({ done: true });
+  });
+
+  test.each([
+    ['text', 'data: x\n\n', 'not JSON'],
+    ['an incomplete commit', 'event: commit\ndata: {"kind":"commit"}\n\n', 'a commit ('],
+    ['a fault without a code', 'event: fault\ndata: {}\n\n', 'unknown code'],
+    [
+      'half of a surrogate pair',
+      'event: delta\ndata: {"kind":"delta","run_id":"run-1","turn":1,"parts":[{"kind":"text","text":"\\ud83d"}]}\n\n',
+      'frame of deltas',
+    ],
+  ])('is told to a reader that follows it and gets %s', async (_name, body, named) => {
+    const client = await garbage(200, body, 'text/event-stream');
+    const reading = client.followLive(SESSION)[Symbol.asyncIterator]().next();
+    await expect(reading).rejects.toMatchObject({
+      rejection: { code: 'internal', message: expect.stringContaining(named) },
+    });
   });
 });

@@ -45,6 +45,22 @@ test('a long text comes in frames of bounded size, without loss', () => {
   expect(frames.length).toBe(Math.ceil(written.length / DELTA_FRAME_CHARS_MAX));
 });
 
+test.each([0, 1])('no frame ends inside a surrogate pair, when %i units come before the pairs', (before) => {
+  const deltas = newDeltas();
+  const reader = deltas.read(SESSION);
+  const parts: readonly DeltaPart[] = [
+    { kind: 'thinking', text: 'a'.repeat(before) },
+    { kind: 'text', text: '\u{1f600}'.repeat(DELTA_FRAME_CHARS_MAX) },
+  ];
+  deltas.post(SESSION, WRITING, parts);
+  const frames = allOf(reader);
+  for (const frame of frames) {
+    expect(textOf([frame]).isWellFormed()).toBe(true);
+    expect(textOf([frame]).length).toBeLessThanOrEqual(DELTA_FRAME_CHARS_MAX);
+  }
+  expect(textOf(frames)).toBe(parts.map(({ text }) => text).join(''));
+});
+
 test('a reader resumes where it was, and after what was dropped meanwhile', () => {
   const deltas = newDeltas();
   const reader = deltas.read(SESSION);

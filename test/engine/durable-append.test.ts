@@ -225,7 +225,23 @@ describe('requests that wait together', () => {
     await talk.submit([{ ...observed, calls: [{ ...call, arguments_text: '{}' }] }]);
     expect(await talk.outcome({ ...observed, calls: [{ ...call, arguments: {} }] })).toBe('done');
     expect(await talk.outcome({ ...observed, calls: [] })).toBe('event_id_reused');
+    // Other arguments, in any form, are another fact.
+    const blob = await must(engine.client.putBlob(new TextEncoder().encode('{"path": "a"}')));
+    const arguments_ref = { ref: blob, bytes: 13, head: '{"path": "a"}', tail: '{"path": "a"}' } as const;
+    const given = [{ arguments: { path: 'a' } }, { arguments_text: '{"path":"a"}' }, { arguments_ref }];
+    for (const args of given) {
+      expect(await talk.outcome({ ...observed, calls: [{ ...call, ...args }] })).toBe('event_id_reused');
+    }
+    expect(await talk.outcome({ ...observed, calls: [{ ...call, provider_call_id: 'p' }] })).toBe('event_id_reused');
     expect((await must(engine.client.session(SESSION))).state.version).toBe(4);
+    await talk.submit([{ kind: 'RunCancelled', run_id: 'run-2' }, run]);
+    const more = { ...observed, event_id: 'more', run_id: 'run-3' } as const;
+    await talk.submit([{ ...more, calls: [{ ...call, arguments: { path: 'a' } }] }]);
+    const codes: string[] = [];
+    for (const args of [...given, { arguments: { path: 'b' } }, { arguments_text: '{"path":"a"' }]) {
+      codes.push(await talk.outcome({ ...more, calls: [{ ...call, ...args }] }));
+    }
+    expect(codes).toEqual(['done', 'done', 'done', 'event_id_reused', 'event_id_reused']);
   });
 
   test('are the same facts without what follows from state', async () => {

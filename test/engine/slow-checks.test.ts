@@ -1,9 +1,11 @@
 // Checks that take long in one session delay neither the end of its run nor, for long, the checks of other sessions.
 import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../schemas/json.ts';
 import { SCHEMA_CHECKS_WAITING_MAX, SCHEMA_CHECK_MS_MAX, SCHEMA_CHECK_MS_MIN } from '../../schemas/limits.ts';
 import { must } from '../../src/client/must.ts';
 import { CheckQueue, shareMs } from '../../src/engine/edge/check-queue.ts';
-import type { SchemaCheck } from '../../src/engine/edge/schema-check.ts';
+import { newRequestBudget } from '../../src/engine/edge/budget.ts';
+import { type SchemaCheck, findCompileFault, newSchemaCheck } from '../../src/engine/edge/schema-check.ts';
 import { checkThread } from '../../src/engine/edge/schema-thread.ts';
 import { type LooseIngress, SESSION, newWorld } from '../support/engine/world.ts';
 import { eventsOf } from '../support/records.ts';
@@ -141,5 +143,31 @@ describe('the checks that wait for the other thread', () => {
     // Compiled before, it needs no text.
     const again = checkThread.check({ number: -1_000, text: '{"type":"number"}', slow: true }, '"aa"', () => 1_000);
     expect(await again).toMatchObject({ found: null });
+  });
+});
+
+describe('a schema that does not compile', () => {
+  const BROKEN: readonly [string, JsonObject][] = [
+    ['an invalid pattern', { properties: { x: { pattern: '(' } } }],
+    ['a reference to nowhere', { $ref: '#/nowhere' }],
+    ['a reference to itself', { $ref: '#' }],
+    [
+      'a reference that leads back',
+      { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+    ],
+  ];
+
+  test.each(BROKEN)('is found also when the other thread has no time: %s', async (_name, schema) => {
+    const budget = { ...newRequestBudget(), schemaMs: 0 };
+    expect(await findCompileFault(schema, budget)).not.toBeNull();
+    const verdict = newSchemaCheck(() => schema)({ tool_ref: 'x' } as never, { x: 'y' }, budget);
+    expect(await verdict).toEqual({ valid: true, message: 'not checked: the schema does not compile' });
+  });
+
+  test('is not one whose reference leads to something', async () => {
+    const budget = { ...newRequestBudget(), schemaMs: 0 };
+    for (const schema of [{ $ref: '#/$defs/a', $defs: { a: {} } }, { properties: { a: { $ref: '#' } } }]) {
+      expect(await findCompileFault(schema, budget)).toBeNull();
+    }
   });
 });

@@ -1,11 +1,20 @@
 // Requests for an undo: the edge finds the call in the stream, and a bridge is granted the undo with its files.
+import { right } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
-import { READ_PAGE_EVENTS } from '../../schemas/limits.ts';
+import {
+  READ_PAGE_BYTES,
+  READ_PAGE_EVENTS,
+  UNDO_SEARCHES_TOGETHER,
+  UNDO_SEARCH_CHARS_MAX,
+} from '../../schemas/limits.ts';
 import { must, mustBe } from '../../src/client/must.ts';
-import { fillUndo } from '../../src/engine/append/undo-request.ts';
+import { type Stream, fillUndo } from '../../src/engine/append/undo-request.ts';
+import { newRequestBudget } from '../../src/engine/edge/budget.ts';
 import type { Journal } from '../../src/journal/journal.ts';
+import { neverPause } from '../../src/turns.ts';
+import { newDisk } from '../support/engine/disk.ts';
 import {
   A,
   B,
@@ -26,9 +35,9 @@ const changesOf = (path: string): Changes => [
 ];
 
 /** A session in which call `w` has written and call `r` has not; its run continues. */
-async function written(changes: Changes = changesOf('a'), workspace?: string): Promise<World> {
+async function written(changes: Changes = changesOf('a'), workspace?: string, disk = newDisk()): Promise<World> {
   const named = workspace === undefined ? {} : { workspace };
-  const world = await newWorld();
+  const world = await newWorld(disk);
   await world.talk.create();
   await must(world.talk.client.putBlob(new TextEncoder().encode(OLD)));
   await world.talk.calls(['w', 'write'], ['r', 'read']);
@@ -40,6 +49,17 @@ async function written(changes: Changes = changesOf('a'), workspace?: string): P
   }
   return world;
 }
+
+const SOUGHT = { kind: 'UndoRequested', call_id: 'w' } as never;
+
+const searched = (state: Stream['state']): Omit<Stream, 'journal'> => ({
+  id: SESSION,
+  state,
+  version: state.version,
+  pending: [],
+  pause: neverPause,
+  budget: newRequestBudget(),
+});
 
 const ask = (call_id: string, rest: object = {}): LooseIngress => ({ kind: 'UndoRequested', call_id, ...rest });
 const answer = (position: number, success = true): LooseIngress => ({
@@ -73,6 +93,17 @@ describe('a request to undo a call', () => {
     await world.talk.submit([answer(undo?.position ?? -1)], A);
     expect(await world.talk.outcome(ask('w'))).toBe('already_undone');
     expect(await undos(world)).toEqual([]);
+  });
+
+  test('is the same request under its event id with or without its batch, and another one with another batch', async () => {
+    const world = await written(changesOf('a'), 'w@1');
+    expect(await world.talk.outcome(ask('w', { event_id: 'U' }))).toBe('done');
+    const again = [{}, { batch_id: 'batch-1' }, { workspace: 'w@1' }, { changes: changesOf('claimed') }];
+    for (const rest of again) expect(await world.talk.outcome(ask('w', { event_id: 'U', ...rest }))).toBe('done');
+    for (const rest of [{ batch_id: 'batch-2' }, { workspace: 'w@2' }]) {
+      expect(await world.talk.outcome(ask('w', { event_id: 'U', ...rest }))).toBe('event_id_reused');
+    }
+    expect((await world.talk.state()).undos).toHaveLength(1);
   });
 
   test('can be made again after an undo that failed', async () => {
@@ -118,8 +149,7 @@ describe('a request to undo a call', () => {
     const { disk, talk } = await written();
     const state = await talk.state();
     const read: Journal['read'] = (id, from, limit) => disk.journal.read(id, from, Math.min(limit, 2));
-    const stream = { journal: { ...disk.journal, read }, id: SESSION, state, version: state.version, pending: [] };
-    const filled = mustBe(await fillUndo(stream, { kind: 'UndoRequested', call_id: 'w' } as never));
+    const filled = mustBe(await fillUndo({ ...searched(state), journal: { read } }, SOUGHT));
     expect(filled.changes).toEqual(changesOf('a'));
   });
 
@@ -187,5 +217,109 @@ describe('an owed undo', () => {
     expect(
       (await must(world.talk.client.sessions())).sessions.find(({ session_id }) => session_id === SESSION)?.owing,
     ).toBe(false);
+  });
+});
+
+describe('a search for the call to undo', () => {
+  /** A stream of large events that all mention the call, of which none is its settlement. */
+  async function mentioning(count: number, chars: number) {
+    const { talk } = await written();
+    const state = { ...(await talk.state()), version: count as never };
+    const filling = 'x'.repeat(chars);
+    const text = JSON.stringify({ call_id: 'other', data: { call_id: 'w' }, filling, kind: 'ToolCallSettled' });
+    const event = { text, event_id: 'e' as never };
+    const reads: { readonly from: number; readonly count: number }[] = [];
+    const read: Journal['read'] = (_id, from, limit) => async () => {
+      const page = Array.from({ length: Math.min(limit, Math.ceil(READ_PAGE_BYTES / text.length)) }, (_, index) => ({
+        position: (from + index) as Position,
+        events: [event],
+        state_digest: digestText(''),
+        chain: digestText(''),
+      }));
+      reads.push({ from, count: page.length });
+      return right(page);
+    };
+    return { stream: { ...searched(state), journal: { read } }, reads, chars: text.length };
+  }
+
+  test('reads pages of bounded size, the newest first, and pauses before each event', async () => {
+    const COUNT = 200;
+    const { stream, reads } = await mentioning(COUNT, 100_000);
+    let pauses = 0;
+    const pause = (): null => {
+      pauses += 1;
+      return null;
+    };
+    expect(await fillUndo({ ...stream, pause }, SOUGHT)).toMatchObject({ left: { code: 'unknown_call' } });
+    expect(pauses).toBe(COUNT);
+    const total = reads.reduce((sum, page) => sum + page.count, 0);
+    expect(total, 'few pages are read twice').toBeLessThan(COUNT + 64);
+    expect(reads.at(-1)?.from).toBe(0);
+  });
+
+  test('ends after a bounded distance, which the calls of one request share', async () => {
+    const { stream, reads, chars } = await mentioning(1_000, 500_000);
+    const refused = await fillUndo(stream, SOUGHT);
+    expect(refused).toMatchObject({ left: { code: 'unknown_call', message: expect.stringContaining('in the last') } });
+    const read = (): number => reads.reduce((sum, page) => sum + page.count * chars, 0);
+    expect(read()).toBeLessThan(UNDO_SEARCH_CHARS_MAX + 64 * READ_PAGE_BYTES);
+    const before = read();
+    expect(await fillUndo(stream, SOUGHT)).toEqual(refused);
+    expect(read()).toBe(before);
+  });
+
+  test('waits while as many others run as may, and ends when its request is given up', async () => {
+    const streams = await Promise.all(Array.from({ length: UNDO_SEARCHES_TOGETHER + 1 }, () => mentioning(10, 10)));
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let begun = 0;
+    const search = ({ stream }: (typeof streams)[number], index: number) => {
+      const read: Journal['read'] =
+        (...given) =>
+        async () => {
+          begun += 1;
+          await held;
+          return await stream.journal.read(...given)();
+        };
+      return fillUndo({ ...stream, id: `${SESSION}-${index}` as never, journal: { read } }, SOUGHT);
+    };
+    const [first, ...others] = streams.map(search);
+    await new Promise(setImmediate);
+    expect(begun).toBe(UNDO_SEARCHES_TOGETHER);
+    const overtaken = { ...newRequestBudget(), wait: () => Promise.reject(new Error('overtaken')) };
+    const given = await mentioning(10, 10);
+    await expect(fillUndo({ ...given.stream, budget: overtaken }, SOUGHT)).rejects.toThrow('overtaken');
+    letGo();
+    await Promise.all([first, ...others]);
+    await new Promise(setImmediate);
+    expect(begun).toBe(UNDO_SEARCHES_TOGETHER + 1);
+    expect(given.reads).toEqual([]);
+  });
+
+  test('is overtaken by a request that ends work', async () => {
+    const disk = newDisk();
+    let hold: Promise<void> | null = null;
+    let letGo = (): void => undefined;
+    let begin = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const ports: typeof disk.ports = () => {
+      const given = disk.ports();
+      const read: Journal['read'] =
+        (...place) =>
+        async () => {
+          if (hold !== null) begin();
+          await hold;
+          return await given.journal.read(...place)();
+        };
+      return { ...given, journal: { ...given.journal, read } };
+    };
+    const world = await written(changesOf('a'), undefined, { ...disk, ports });
+    hold = new Promise((resolve) => (letGo = resolve));
+    const asked = world.talk.outcome(ask('w'));
+    await begun;
+    expect(await world.talk.outcome({ kind: 'user.interrupt', run_id: 'run-1' })).toBe('done');
+    letGo();
+    expect(await asked).toBe('done');
+    expect(await undos(world)).toHaveLength(1);
   });
 });

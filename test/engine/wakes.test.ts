@@ -140,3 +140,29 @@ describe('a time that a session waits for', () => {
     },
   );
 });
+
+test('an engine that closes while times are read tells no fault', async () => {
+  const disk = newDisk();
+  let letGo = (): void => undefined;
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  const ports: typeof disk.ports = () => {
+    const { journal, blobs } = disk.ports();
+    const due: typeof journal.due =
+      (...given) =>
+      async () => {
+        begin();
+        await held;
+        return await journal.due(...given)();
+      };
+    return { blobs, journal: { ...journal, due } };
+  };
+  const told: string[] = [];
+  const world = await newWorld({ ...disk, ports }, undefined, { tellFault: ({ doing }) => void told.push(doing) });
+  await begun;
+  await world.engine.close();
+  letGo();
+  await new Promise(setImmediate);
+  expect(told).toEqual([]);
+});

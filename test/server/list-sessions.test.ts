@@ -20,6 +20,8 @@ test.each([
   ['?limit=1&owing=false', ['a'], 'a'],
   ['?after=a&status=idle', ['b'], null],
   ['?owing=true', [], null],
+  ['?after=false', [], null],
+  ['?after=Z&owing=false', ['a', 'b'], null],
   ['?waiting=false&limit=1000', ['a', 'b'], null],
 ])('GET /v1/sessions%s answers with a page', async (query, ids, next) => {
   for (const session_id of ['a', 'b']) await server().engine.client.createSession({ session_id: brand(session_id) })();

@@ -47,7 +47,7 @@ export function* readReply(body: ExactJson): Steps<GenerateReply> {
   }
   const stop = stopOf(candidate, body, calls.length > 0);
   const usage = countsOf(body['usageMetadata']);
-  const model = textIn(body['modelVersion']).slice(0, 128);
+  const model = textIn(body['modelVersion']).slice(0, 128).toWellFormed();
   const layout: ReplyLayout | null = saysNothing(parts) ? null : { api: GEMINI, model, parts };
   return replyOf({ content, calls, usage, stop, layout });
 }

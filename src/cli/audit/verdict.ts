@@ -85,6 +85,12 @@ export function report(verdict: Verdict, output: Output): void {
   reportFault(fault, verdict, output);
 }
 
+/** A session that was deleted after it was listed: there is nothing left to verify. */
+export function reportDeleted(source: string, output: Output): void {
+  output.object({ source, deleted: true });
+  output.line(`${pc.dim('deleted')}     ${source}: it was deleted while others were verified`);
+}
+
 /** Responses are evidence: a crash may lose them, and they may be collected. */
 const absentOf = ({ absent }: BlobsChecked): string => (absent === 0 ? '' : ` (${absent} responses absent)`);
 

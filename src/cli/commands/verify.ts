@@ -15,7 +15,15 @@ import { type ComparedWith, newComparison } from '../audit/comparisons.ts';
 import { reportFindings } from '../audit/journal-findings.ts';
 import { type SnapshotsChecked, newSnapshotCheck } from '../audit/snapshot-check.ts';
 import { type Source, sessionSource, whyNotFolded, withSources } from '../audit/source.ts';
-import { BREACH, type Fault, type LawsChecked, type Verdict, report, summarise } from '../audit/verdict.ts';
+import {
+  BREACH,
+  type Fault,
+  type LawsChecked,
+  type Verdict,
+  report,
+  reportDeleted,
+  summarise,
+} from '../audit/verdict.ts';
 
 export interface VerifyCommand {
   /** Session ids and paths of exported streams. */
@@ -46,23 +54,34 @@ export async function verifySources(command: VerifyCommand, output: Output): Pro
   const sources = command.sources.length === 0 && !all ? (checkpoint?.sessions ?? []) : command.sources;
   const startedAt = performance.now();
   const verdicts: Verdict[] = [];
-  const verify = async (found: readonly Source[]): Promise<void> => {
+  const verify = async (found: readonly Source[], mayBeDeleted: ReadonlySet<string> = new Set()): Promise<void> => {
     for (const source of found) {
       const verdict = await verifySource(source, { siblings: found, checkpoint, dataDir, laws }, output);
+      if (verdict.unreadable?.code === 'session_deleted' && mayBeDeleted.has(source.name)) {
+        reportDeleted(source.name, output);
+        continue;
+      }
       verdicts.push(verdict);
       report(verdict, output);
     }
   };
-  await withSources(sources, dataDir, verify);
+  await withSources(sources, dataDir, (found) => verify(found));
   if (all) {
     await withEngine(
       dataDir,
       async (client) => {
         const wanted = new Set<SessionId>();
         for await (const { session_id } of allSessions(client)) wanted.add(session_id);
-        // Every session that was signed for must exist.
-        for (const id of checkpoint?.unseen() ?? []) wanted.add(id);
-        await verify([...wanted].map((id) => sessionSource(client, id)));
+        // A running engine may delete one before its turn comes. Every session that was signed for must exist.
+        const mayBeDeleted = new Set<string>(wanted);
+        for (const id of checkpoint?.unseen() ?? []) {
+          wanted.add(id);
+          mayBeDeleted.delete(id);
+        }
+        await verify(
+          [...wanted].map((id) => sessionSource(client, id)),
+          mayBeDeleted,
+        );
       },
       { everyTable: true },
     );

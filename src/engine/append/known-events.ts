@@ -11,26 +11,39 @@ import type { SubmitReceipt } from '../../../schemas/wire.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { PendingSteps } from './pending-steps.ts';
 import { recordedEvent } from '../sessions/records.ts';
-import { findOtherFact } from './same-event.ts';
+import { type DigestArguments, findOtherFact } from './same-event.ts';
 
 /** The answer to one event of a submit: its id and position, and whether it was recorded before. */
 export type EventAnswer = Either<Rejection, SubmitReceipt['events'][number]>;
 
 /** The answer when steps that are not durable yet contain the event id, else null. `durable`: the number of durable events. */
-export function findPending(sent: Ingress, durable: Version, pending: readonly PendingSteps[]): EventAnswer | null {
+export async function findPending(
+  sent: Ingress,
+  durable: Version,
+  pending: readonly PendingSteps[],
+  digestOf: DigestArguments,
+): Promise<EventAnswer | null> {
   const { event_id } = sent;
   if (event_id === undefined) return null;
   let first: number = durable;
   for (const { events } of pending) {
     const index = events.findIndex((event) => event.event_id === event_id);
-    if (index !== -1) return answerKnown(sent, event_id, first + index, events[index] as IngressEvent);
+    if (index !== -1) {
+      const known: Known = { event_id, position: first + index, recorded: events[index] as IngressEvent };
+      return await answerKnown(sent, known, digestOf);
+    }
     first += events.length;
   }
   return null;
 }
 
 /** The answer when the journal contains the event id; the rejection when the journal cannot be read; else null. */
-export async function findRecorded(journal: Journal, session: SessionId, sent: Ingress): Promise<EventAnswer | null> {
+export async function findRecorded(
+  journal: Journal,
+  session: SessionId,
+  sent: Ingress,
+  digestOf: DigestArguments,
+): Promise<EventAnswer | null> {
   const { event_id } = sent;
   if (event_id === undefined) return null;
   const found = await journal.find(session, event_id)();
@@ -39,15 +52,26 @@ export async function findRecorded(journal: Journal, session: SessionId, sent: I
   if (position === null) return null;
   return await pipe(
     () => recordedEvent(journal, session, position),
-    TE.chainEitherK((recorded) =>
-      recorded === null
-        ? right({ event_id, position, repeated: true })
-        : answerKnown(sent, event_id, position, upcast(recorded)),
+    TE.chain(
+      (recorded) => async () =>
+        recorded === null
+          ? right({ event_id, position, repeated: true })
+          : await answerKnown(sent, { event_id, position, recorded: upcast(recorded) }, digestOf),
     ),
   )();
 }
 
-function answerKnown(sent: Ingress, event_id: EventId, position: number, recorded: IngressEvent): EventAnswer {
-  const other = findOtherFact(sent, recorded);
+interface Known {
+  readonly event_id: EventId;
+  readonly position: number;
+  readonly recorded: IngressEvent;
+}
+
+async function answerKnown(
+  sent: Ingress,
+  { event_id, position, recorded }: Known,
+  digestOf: DigestArguments,
+): Promise<EventAnswer> {
+  const other = await findOtherFact(sent, recorded, digestOf);
   return other === null ? right({ event_id, position: position as Position, repeated: true }) : left(other);
 }

@@ -12,13 +12,14 @@ import { owesBridge } from '../../core/owing.ts';
 import { foldNew } from '../../core/step.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type CheckWaits, type RequestBudget, newRequestBudget } from '../edge/budget.ts';
-import { type EdgePorts, toEvent } from '../edge/edge.ts';
+import { type EdgePorts, digestArguments, toEvent } from '../edge/edge.ts';
 import { type TellFault, stepFault, tellError } from '../faults.ts';
 import { Overtaken } from './brakes.ts';
 import { type EventAnswer, findPending, findRecorded } from './known-events.ts';
 import { type PendingSteps, addStep, addSteps, noSteps } from './pending-steps.ts';
 import { findUnreadable } from './readable.ts';
 import type { QueuedRequest, Receipt } from './request-queue.ts';
+import type { DigestArguments } from './same-event.ts';
 import { fillUndo } from './undo-request.ts';
 
 export interface StepPorts extends EdgePorts {
@@ -95,7 +96,7 @@ async function stepRequest(requested: RequestSteps): Promise<Receipt> {
   for (const [index, ingress] of request.events.entries()) {
     const rest = requested.ports.pause();
     if (rest !== null) await rest;
-    const pending = findPending(ingress, start.state.version, [before, own]);
+    const pending = await findPending(ingress, start.state.version, [before, own], digestsOf(requested));
     const answer = pending ?? (await answerEvent(requested, ingress));
     if (isLeft(answer)) return left(atEvent(index, answer.left));
     events.push(answer.right);
@@ -114,7 +115,8 @@ async function answerEvent(requested: RequestSteps, ingress: Ingress): Promise<E
   const { ports, start, lookUp, request, before } = requested;
   const { expected_version: expected } = request;
   const conflicts = expected !== undefined && expected !== before.state.version;
-  const early = conflicts || lookUp === 'first' ? await findRecorded(ports.journal, start.id, ingress) : null;
+  const early =
+    conflicts || lookUp === 'first' ? await findRecorded(ports.journal, start.id, ingress, digestsOf(requested)) : null;
   if (early !== null) return early;
   // Only a new event can conflict: a request sent again gets its first answer, whatever was appended since.
   if (conflicts) {
@@ -128,8 +130,13 @@ async function answerEvent(requested: RequestSteps, ingress: Ingress): Promise<E
   }
   const answer = await stepEvent(requested, ingress);
   if (isRight(answer) || lookUp === 'first') return answer;
-  return (await findRecorded(ports.journal, start.id, ingress)) ?? answer;
+  return (await findRecorded(ports.journal, start.id, ingress, digestsOf(requested))) ?? answer;
 }
+
+const digestsOf =
+  ({ ports, budget }: RequestSteps): DigestArguments =>
+  (call) =>
+    digestArguments({ ...ports, budget }, call);
 
 async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<EventAnswer> {
   const { ports, start, request, own } = requested;
@@ -140,7 +147,7 @@ async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<Eve
   // What the edge measures and the fold may each take most of a turn.
   const rest = ports.pause();
   if (rest !== null) await rest;
-  if (refusal === null) return addEvent(requested, event.right);
+  if (refusal === null) return await addEvent(requested, event.right);
   // What would be refused under a lease too is told so: no lease would help.
   const folded = foldNew(own.state, event.right);
   return isLeft(folded) ? folded : left(refusal);
@@ -154,20 +161,30 @@ async function measureEvent(
   if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress, budget);
   const pending = [...before.events, ...own.events];
   const filled = await fillUndo(
-    { journal: ports.journal, id: start.id, state: own.state, version: start.state.version, pending },
+    {
+      journal: ports.journal,
+      id: start.id,
+      state: own.state,
+      version: start.state.version,
+      pending,
+      pause: ports.pause,
+      budget,
+    },
     ingress,
   );
   return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right, budget);
 }
 
-function addEvent({ ports, start, own }: RequestSteps, given: NewEvent): EventAnswer {
+async function addEvent({ ports, start, own }: RequestSteps, given: NewEvent): Promise<EventAnswer> {
   const position = own.state.version as number as Position;
   const folded = foldNew(own.state, given);
   if (isLeft(folded)) return folded;
   const { event } = folded.right;
+  const rest = ports.pause();
+  if (rest !== null) await rest;
+  const text = canonicalText(event);
   const becomesActive = !owesBridge(own.state) && owesBridge(folded.right.state);
   const tooMany = becomesActive ? ports.refuseActive(start.id) : null;
-  const text = canonicalText(event);
   const refused = tooMany ?? findUnreadable(event, text);
   if (refused !== null) return left(refused);
   addStep(own, event, text, folded.right);

@@ -1,6 +1,11 @@
 // What one request may cost at the edge, whatever its events are. Every check takes from it.
 import { type ClaimRoom, newClaimRoom } from '../../../reducers/claims.ts';
-import { ARGUMENT_BYTES_REQUEST_MAX, SCHEMA_CHECK_MS_MAX, SCHEMA_STEPS_REQUEST_MAX } from '../../../schemas/limits.ts';
+import {
+  ARGUMENT_BYTES_REQUEST_MAX,
+  SCHEMA_CHECK_MS_MAX,
+  SCHEMA_STEPS_REQUEST_MAX,
+  UNDO_SEARCH_CHARS_MAX,
+} from '../../../schemas/limits.ts';
 import type { ThreadAnswer } from './schema-thread.ts';
 
 /** How a request waits for checks on the other thread. */
@@ -18,6 +23,8 @@ export interface RequestBudget extends CheckWaits {
   schemaMs: number;
   /** Bytes of arguments that are read from blobs. */
   argumentBytes: number;
+  /** Characters of events that are searched for the calls to undo. */
+  undoChars: number;
   /** Recorded claims: those of arguments in blobs. */
   readonly claims: ClaimRoom;
 }
@@ -28,5 +35,6 @@ export const newRequestBudget = (waits: CheckWaits = { begun: new Map(), wait: (
   schemaSteps: SCHEMA_STEPS_REQUEST_MAX,
   schemaMs: SCHEMA_CHECK_MS_MAX,
   argumentBytes: ARGUMENT_BYTES_REQUEST_MAX,
+  undoChars: UNDO_SEARCH_CHARS_MAX,
   claims: newClaimRoom(),
 });

@@ -8,7 +8,7 @@ import { claimsOf, claimsWithin, computeClaimsAhead } from '../../../reducers/cl
 import { canonicalText, digestText, mergedInOrder } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type NewEvent } from '../../../schemas/event.ts';
-import type { EventId } from '../../../schemas/ids.ts';
+import type { Digest, EventId } from '../../../schemas/ids.ts';
 import { type Json, type JsonObject, checkJson, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import {
   ARGUMENT_BYTES_REQUEST_MAX,
@@ -42,7 +42,7 @@ export interface EdgePorts {
 }
 
 /** The ports, and what the request may still cost. */
-interface EdgeWork extends EdgePorts {
+export interface EdgeWork extends EdgePorts {
   readonly budget: RequestBudget;
 }
 
@@ -184,6 +184,16 @@ async function keepArguments(
   const { parallelism_hint: hint } = tool;
   const claims = claimsWithin(ports.budget.claims, hint, claimsOf(hint, args));
   return right({ ...judged, claims, arguments_ref: stored.right });
+}
+
+/** The digest that is recorded for the arguments of a call; null when they are in a blob that cannot be read. */
+export async function digestArguments(ports: EdgeWork, call: ToolCallObserved): Promise<Digest | null> {
+  const rest = ports.pause();
+  if (rest !== null) await rest;
+  const given = await givenText(ports, call);
+  if (isLeft(given)) return null;
+  const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
+  return digestText(isLeft(args) ? given.right : canonicalText(args.right));
 }
 
 /** The text of a model's arguments when they were not sent as an object: inline, or from a blob. */

@@ -14,6 +14,7 @@ import {
 import type { SchemaVerdict } from '../../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { RequestBudget } from './budget.ts';
+import { isEndlessReference } from './endless-reference.ts';
 import { type SchemaFault, type Validator, newCompiler } from './schema-compile.ts';
 import { isCountable, valuesIn } from './schema-steps.ts';
 import { type NumberedSchema, type ThreadAnswer, checkThread } from './schema-thread.ts';
@@ -51,7 +52,15 @@ export function newSchemaCheck(
 function newCheck(schema: JsonObject): Check {
   const values = valuesIn(schema, SCHEMA_VALUES_INLINE_MAX);
   const late = newThreadCheck(schema);
-  if (values > SCHEMA_VALUES_INLINE_MAX || !isCountable(schema)) return late;
+  if (values > SCHEMA_VALUES_INLINE_MAX) return late;
+  if (!isCountable(schema)) {
+    // Whether it compiles does not depend on the time that the other thread takes.
+    let compiles: boolean | null = null;
+    return (value, budget) => {
+      compiles ??= !isEndlessReference(schema) && typeof compile(schema) !== 'string';
+      return compiles ? late(value, budget) : NOT_CHECKED;
+    };
+  }
   let validate: Validator | string | null = null;
   return (value, budget) => {
     const most = Math.min(SCHEMA_STEPS_INLINE_MAX, budget.schemaSteps);
@@ -111,15 +120,19 @@ export function schemaFault(schema: JsonObject): string | null {
  * where a reference to itself without end shows. One that takes too long there is judged with each value.
  */
 export async function findCompileFault(schema: JsonObject, budget: RequestBudget): Promise<string | null> {
-  if (valuesIn(schema, SCHEMA_VALUES_INLINE_MAX) <= SCHEMA_VALUES_INLINE_MAX && isCountable(schema)) {
-    return schemaFault(schema);
+  if (isEndlessReference(schema)) return ENDLESS;
+  if (valuesIn(schema, SCHEMA_VALUES_INLINE_MAX) <= SCHEMA_VALUES_INLINE_MAX) {
+    const fault = schemaFault(schema);
+    if (fault !== null || isCountable(schema)) return fault;
   }
   schemas += 1;
   const numbered = { number: schemas, text: JSON.stringify(schema), slow: false };
   const { found } = await checkElsewhere(numbered, '{}', SCHEMA_CHECK_MS_MAX, budget);
   if (found !== 'uncompiled') return null;
-  return schemaFault(schema) ?? 'it refers to itself without end';
+  return schemaFault(schema) ?? ENDLESS;
 }
+
+const ENDLESS = 'it refers to itself without end';
 
 const NOT_CHECKED: SchemaVerdict = { valid: true, message: 'not checked: the schema does not compile' };
 

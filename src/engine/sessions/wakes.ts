@@ -193,6 +193,8 @@ export class Wakes {
     try {
       const page = await this.#ports.journal.due(untilMs, limit, after)();
       if (!isLeft(page)) return page.right;
+      // A journal that closes with its engine is no fault.
+      if (this.#closed) return null;
       this.#ports.tellFault({ session_id: null, doing: READING, reason: page.left.message });
       return null;
     } catch (error) {

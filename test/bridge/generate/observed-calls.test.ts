@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { OBSERVED_BYTES_MAX } from '../../../schemas/limits.ts';
+import { isJson } from '../../../schemas/json.ts';
+import { JSON_DEPTH_MAX, OBSERVED_BYTES_MAX } from '../../../schemas/limits.ts';
+import { nested } from '../../support/engine/inputs.ts';
 import { toObservedCalls } from '../../../bridge/generate/observed-calls.ts';
 import { ProviderError, type ReplyCall } from '../../../bridge/providers/provider.ts';
 import { ToolCallObserved } from '../../../schemas/tool-call.ts';
@@ -39,6 +41,16 @@ describe('ids', () => {
 });
 
 describe('arguments', () => {
+  test('that leave no room for the levels of a report become text, so that the report is accepted', () => {
+    for (let depth = 1; depth <= JSON_DEPTH_MAX + 2; depth += 1) {
+      const args = nested(depth);
+      const calls = toObservedCalls(1, [{ name: 'read', arguments: args }]);
+      expect(isJson({ owner: 'a', events: [{ kind: 'ToolCallsObserved', calls }] })).toBe(true);
+      const fits = depth <= JSON_DEPTH_MAX - 5;
+      expect(calls[0]).toMatchObject(fits ? { arguments: args } : { arguments_text: JSON.stringify(args) });
+    }
+  });
+
   test.each<[string, Partial<ReplyCall>, object]>([
     ['text stays as written', { arguments_text: ' {"a": 1, "a": 2} ' }, { arguments_text: ' {"a": 1, "a": 2} ' }],
     [

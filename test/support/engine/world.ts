@@ -147,7 +147,7 @@ export interface World {
   restart(bounds?: Bounds): Promise<void>;
 }
 
-export type Bounds = Pick<EnginePorts, 'activeSessionsMax' | 'checkSchema' | 'unnamedBlobBytesMax'>;
+export type Bounds = Pick<EnginePorts, 'activeSessionsMax' | 'checkSchema' | 'tellFault' | 'unnamedBlobBytesMax'>;
 
 /** What outlives an engine over a disk: the epochs that were granted, and to whom. */
 const leasing = new WeakMap<Disk, { readonly epochs: EpochStore; readonly held: Holdings }>();
