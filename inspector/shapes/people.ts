@@ -1,0 +1,94 @@
+// What waits for people, and what they do.
+import type { CallAddress, Refusal } from './addresses.ts';
+import type { ConsentPolicy } from '../../schemas/consent.ts';
+import type { Digest, SessionId } from '../../schemas/ids.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { ForkedRun } from '../../schemas/wire.ts';
+import type { RequiredAction } from '../../src/core/index.ts';
+import type { UndoState } from './turn.ts';
+
+export interface Waiting {
+  readonly questions: readonly Question[];
+  /** Sessions that could not be read. */
+  readonly unread: readonly { readonly session_id: SessionId; readonly message: string }[];
+}
+
+export interface Question {
+  readonly action: RequiredAction;
+  /** Names the question, as `--digest` of the commands. */
+  readonly digest: Digest;
+  /** All arguments; null when they are stored and could not be read, and then the call cannot be allowed here. */
+  readonly arguments: JsonObject | null;
+  /** The arguments as people read them; the digest of `arguments` is what an answer sends. */
+  readonly arguments_text: string;
+  /** What would be granted, for the grants that are possible: whole tool, or a pattern on one argument. */
+  readonly grants: { readonly session: string; readonly arguments: readonly string[] };
+  readonly title: string | null;
+}
+
+export interface AnswerGiven {
+  readonly session_id: SessionId;
+  /** The digest of the question that the person has seen. */
+  readonly digest: Digest;
+  /** The arguments as they were shown; the worker digests them and sends that. */
+  readonly shown: JsonObject;
+  readonly answer: PersonAnswer;
+}
+
+export type PersonAnswer =
+  | { readonly kind: 'allow' }
+  | { readonly kind: 'allow_for_session' }
+  | { readonly kind: 'allow_by_pattern'; readonly argument: string; readonly pattern: string }
+  | { readonly kind: 'deny'; readonly message: string }
+  /** Denies the call, and has the model's call made with these arguments in its place. */
+  | { readonly kind: 'run_instead'; readonly arguments: JsonObject; readonly message: string }
+  /** The result of a custom call. */
+  | { readonly kind: 'fulfil'; readonly success: boolean; readonly text: string; readonly data: JsonObject | null };
+
+export type Act = { readonly session_id: SessionId } & (
+  | { readonly kind: 'interrupt'; readonly input: string | null; readonly reason: string | null }
+  | { readonly kind: 'pause' }
+  | { readonly kind: 'resume' }
+  /** The name of a preset, or a whole policy. It revokes every grant. */
+  | { readonly kind: 'policy'; readonly policy: string | ConsentPolicy }
+  | { readonly kind: 'undo'; readonly call: CallAddress }
+  /** A new session with the first `at` events of this one. */
+  | { readonly kind: 'fork'; readonly at: number; readonly run: ForkedRun; readonly to: SessionId | null }
+);
+
+export type Outcome =
+  | {
+      readonly taken: true;
+      readonly position: number | null;
+      /** The session that a fork made; else the session that was acted on. */
+      readonly session_id: SessionId;
+    }
+  | {
+      readonly taken: false;
+      readonly refused: Refusal;
+      /** Who was first, when the question was answered already; null otherwise. */
+      readonly first: FirstAnswer | null;
+    };
+
+export interface FirstAnswer {
+  readonly position: number;
+  readonly at_ms: number;
+  /** The person; null when the answer names none, or no person gave it. */
+  readonly by: string | null;
+  /** In words: `allowed`, `denied`, `answered`, `expired`, `cancelled with its run`. */
+  readonly what: string;
+  readonly message: string | null;
+}
+
+export interface UndoFiles {
+  readonly undo: UndoState;
+  readonly files: readonly {
+    readonly path: string;
+    /** What the undo does to it. */
+    readonly does: 'remove' | 'put_back' | 'restore';
+    readonly bytes: number | null;
+  }[];
+  readonly workspace: string | null;
+  /** The command that starts a bridge for it and undoes it. */
+  readonly command: string;
+}
