@@ -14,7 +14,7 @@ import {
 } from '../../schemas/limits.ts';
 import { type Hunk, compareTexts, linesOf } from '../../src/cli/preview/compare-texts.ts';
 import { allArguments, previewCall } from '../../src/cli/preview/preview-call.ts';
-import { visible } from '../../src/cli/preview/visible.ts';
+import { visible } from '../../src/core/visible.ts';
 import { workspaceFile } from '../../src/cli/preview/workspace-file.ts';
 
 const files: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 import pc from 'picocolors';
 import type { LawBreach } from '../../core/laws/breach.ts';
 import type { CommandFailure, Output } from '../output.ts';
-import { visible } from '../preview/visible.ts';
+import { visible } from '../../core/visible.ts';
 import type { BlobsChecked } from './blob-check.ts';
 import { type Compared, comparedLines, comparedObject } from './comparisons.ts';
 import type { SnapshotsChecked } from './snapshot-check.ts';

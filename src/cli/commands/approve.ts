@@ -7,7 +7,7 @@ import { allowing } from '../people/answers.ts';
 import { askApproval, askAtTerminal } from '../people/ask-approval.ts';
 import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall } from '../people/waiting-calls.ts';
-import { visible } from '../preview/visible.ts';
+import { visible } from '../../core/visible.ts';
 
 export async function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
   const grant = grantOf(options);

@@ -24,7 +24,7 @@ import { type Child, startBridgeProcess, startEngineProcess } from '../processes
 import { newTerminalAsker, type Asker } from '../people/terminal-asker.ts';
 import { newAllowingAsker, newPrintingAsker } from '../people/unattended-asker.ts';
 import { userName } from '../people/user-name.ts';
-import { visible } from '../preview/visible.ts';
+import { visible } from '../../core/visible.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../store-content.ts';
 import { type WatchEnd, watchRun } from '../watch.ts';

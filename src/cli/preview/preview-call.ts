@@ -13,7 +13,7 @@ import {
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { reasonOf } from '../../files/file-failure.ts';
 import { type Hunk, compareTexts, linesOf } from './compare-texts.ts';
-import { visible } from './visible.ts';
+import { visible } from '../../core/visible.ts';
 
 export interface PreviewRequest {
   readonly tool: Pick<ToolSpec, 'tool_id' | 'tool_name'>;

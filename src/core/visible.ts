@@ -1,4 +1,4 @@
-// Escapes foreign text for a terminal: every invisible character (control characters, which a terminal obeys; marks that
+// Escapes foreign text for people: every invisible character (control characters, which a terminal obeys; marks that
 // change the direction of text; characters of no width) is shown by a picture or its code point. A tab stays.
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
