@@ -89,8 +89,11 @@ function routeTo(screen: (typeof PARTS)[number], of: string, at: number | null):
       return { screen, of, at, against: null };
     case 'state':
       return { screen, of, at, path: '' };
-    default:
+    case 'whatif':
+    case 'proof':
       return { screen, of };
+    default:
+      return unreachable(screen);
   }
 }
 

@@ -1,8 +1,9 @@
 // Where the reader is, kept in the fragment of the address, so that a link can be copied and the browser's back button
 // works. The fragment never leaves the browser. Sources that are files have the number of their tab and cannot be linked.
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { unreachable } from '../../schemas/rejection.ts';
 
-export type Screen =
+export type Route =
   | { readonly screen: 'sessions' }
   | { readonly screen: 'waiting' }
   | { readonly screen: 'compare'; readonly a: string | null; readonly b: string | null }
@@ -21,35 +22,45 @@ export type Screen =
   | { readonly screen: 'whatif'; readonly of: string }
   | { readonly screen: 'proof'; readonly of: string };
 
-export type Route = Screen;
+type OfSession = Extract<Route, { readonly of: string }>;
+type Query = (name: string) => string | null;
 
 /** `of` names a source: the id of a session of the engine, or `file:N`. */
 export function routeOf(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split('?');
-  const asked = new URLSearchParams(query);
-  const [head, of, screen, ...rest] = path.split('/').map(decoded);
-  const number = (name: string): number | null => wholeNumber(asked.get(name));
+  const parameters = new URLSearchParams(query);
+  const asked: Query = (name) => parameters.get(name);
+  const [head, of = '', screen = 'session', ...rest] = path.split('/').map(decoded);
   if (head === 'waiting') return { screen: 'waiting' };
-  if (head === 'compare') return { screen: 'compare', a: asked.get('a'), b: asked.get('b') };
-  if (head !== 'session' || of === undefined || of === '') return { screen: 'sessions' };
-  switch (screen) {
-    case 'turn':
-      return { screen, of, run: rest[0] ?? '', turn: wholeNumber(rest[1] ?? null) ?? 0 };
-    case 'call': {
-      const observed = number('observed') ?? 0;
-      return { screen, of, batch: asked.get('batch'), call: rest[0] ?? '', observed, index: number('index') ?? 0 };
-    }
-    case 'tools':
-      return { screen, of, at: number('at'), against: number('against') };
-    case 'state':
-      return { screen, of, at: number('at'), path: asked.get('path') ?? '' };
-    case 'whatif':
-    case 'proof':
-      return { screen, of };
-    default:
-      return { screen: 'session', of, at: number('at') };
-  }
+  if (head === 'compare') return { screen: 'compare', a: asked('a'), b: asked('b') };
+  if (head !== 'session' || of === '') return { screen: 'sessions' };
+  const known = Object.hasOwn(OF_SESSION, screen) ? (screen as OfSession['screen']) : 'session';
+  return OF_SESSION[known](of, rest, asked);
 }
+
+const OF_SESSION: {
+  readonly [S in OfSession['screen']]: (of: string, rest: readonly string[], asked: Query) => OfSession;
+} = {
+  session: (of, _rest, asked) => ({ screen: 'session', of, at: wholeNumber(asked('at')) }),
+  turn: (of, [run = '', turn = '']) => ({ screen: 'turn', of, run, turn: wholeNumber(turn) ?? 0 }),
+  call: (of, [call = ''], asked) => ({
+    screen: 'call',
+    of,
+    batch: asked('batch'),
+    call,
+    observed: wholeNumber(asked('observed')) ?? 0,
+    index: wholeNumber(asked('index')) ?? 0,
+  }),
+  tools: (of, _rest, asked) => ({
+    screen: 'tools',
+    of,
+    at: wholeNumber(asked('at')),
+    against: wholeNumber(asked('against')),
+  }),
+  state: (of, _rest, asked) => ({ screen: 'state', of, at: wholeNumber(asked('at')), path: asked('path') ?? '' }),
+  whatif: (of) => ({ screen: 'whatif', of }),
+  proof: (of) => ({ screen: 'proof', of }),
+};
 
 /** The fragment of a route; {@link routeOf} reads it back. */
 export function fragmentOf(route: Route): string {
@@ -70,8 +81,11 @@ export function fragmentOf(route: Route): string {
       return `${base}/tools${queryOf({ at: route.at, against: route.against })}`;
     case 'state':
       return `${base}/state${queryOf({ at: route.at, path: route.path === '' ? null : route.path })}`;
-    default:
+    case 'whatif':
+    case 'proof':
       return `${base}/${screen}`;
+    default:
+      return unreachable(screen);
   }
 }
 

@@ -8,6 +8,7 @@ import { visible } from '../../../src/core/visible.ts';
 import type { Outcome, PersonAnswer, Question } from '../../protocol.ts';
 import { refusalOf, useApp, useAsk } from '../app.ts';
 import { OutcomeNote } from '../acts.tsx';
+import { into } from '../into.ts';
 import { To } from '../links.tsx';
 import { Answered, Heading, count } from '../panel.tsx';
 import { inWords } from '../spans.tsx';
@@ -48,7 +49,7 @@ export function WaitingQuestions(): JSX.Element {
         {({ questions, unread }) => (
           <>
             <p class="note" role="status">
-              {questions.length === 0 ? 'nothing waits for a person' : `${count(questions.length, 'question')}`}
+              {questions.length === 0 ? 'nothing waits for a person' : count(questions.length, 'question')}
             </p>
             {questions.map((question) => (
               <QuestionCard
@@ -137,20 +138,14 @@ function Due({ at }: { readonly at: number }): JSX.Element {
 
 type OnAnswer = (answer: PersonAnswer, done: string) => void;
 
-function Allowing({ question, onAnswer }: { readonly question: Question; readonly onAnswer: OnAnswer }): JSX.Element {
-  const { grants } = question;
+interface AllowingProps {
+  readonly question: Question;
+  readonly onAnswer: OnAnswer;
+}
+
+function Allowing({ question, onAnswer }: AllowingProps): JSX.Element {
   const isWhole = question.arguments !== null;
-  const message = useSignal('');
-  const [first = ''] = grants.arguments;
-  const argument = useSignal(first);
-  const pattern = useSignal('');
-  const instead = useSignal(question.arguments_text);
-  const fault = useSignal('');
-  const runInstead = (): void => {
-    const value = readObject(instead.value);
-    fault.value = value === null ? 'The arguments must be one JSON object.' : '';
-    if (value !== null) onAnswer({ kind: 'run_instead', arguments: value, message: message.value }, 'runs as changed');
-  };
+  const session = `allow for the session (${visible(question.grants.session)})`;
   return (
     <div class="answers">
       <button type="button" disabled={!isWhole} onClick={() => onAnswer({ kind: 'allow' }, 'allowed')}>
@@ -161,76 +156,88 @@ function Allowing({ question, onAnswer }: { readonly question: Question; readonl
         disabled={!isWhole}
         onClick={() => onAnswer({ kind: 'allow_for_session' }, 'allowed for the session')}
       >
-        allow for the session ({visible(grants.session)})
+        {session}
       </button>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          onAnswer({ kind: 'deny', message: message.value }, 'denied');
-        }}
-      >
-        <label>
-          words for the model{' '}
-          <input
-            type="text"
-            value={message.value}
-            onInput={({ currentTarget: { value } }) => (message.value = value)}
-          />
-        </label>
-        <button type="submit">deny</button>
-      </form>
-      {grants.arguments.length > 0 && (
-        <details>
-          <summary>allow by pattern</summary>
-          <p class="note">Grants one argument by a pattern; every other argument must be as it is in this call.</p>
-          <label>
-            argument{' '}
-            <select value={argument.value} onChange={({ currentTarget: { value } }) => (argument.value = value)}>
-              {grants.arguments.map((name) => (
-                <option key={name} value={name}>
-                  {visible(name)}
-                </option>
-              ))}
-            </select>
-          </label>{' '}
-          <label>
-            pattern{' '}
-            <input
-              type="text"
-              value={pattern.value}
-              onInput={({ currentTarget: { value } }) => (pattern.value = value)}
-            />
-          </label>{' '}
-          <button
-            type="button"
-            disabled={!isWhole || pattern.value === ''}
-            onClick={() =>
-              onAnswer(
-                { kind: 'allow_by_pattern', argument: argument.value, pattern: pattern.value },
-                'allowed, and by pattern from now on',
-              )
-            }
-          >
-            allow
-          </button>
-        </details>
-      )}
-      <details>
-        <summary>run with other arguments</summary>
-        <label>
-          arguments (JSON){' '}
-          <textarea
-            rows={8}
-            value={instead.value}
-            onInput={({ currentTarget: { value } }) => (instead.value = value)}
-          />
-        </label>
-        <button type="button" disabled={!isWhole} onClick={runInstead}>
-          run this instead
-        </button>
-        {fault.value !== '' && <p class="fault">{fault.value}</p>}
-      </details>
+      <Denying onAnswer={onAnswer} />
+      {isWhole && question.grants.arguments.length > 0 && <ByPattern question={question} onAnswer={onAnswer} />}
+      {isWhole && <Instead question={question} onAnswer={onAnswer} />}
     </div>
+  );
+}
+
+function Denying({ onAnswer }: Pick<AllowingProps, 'onAnswer'>): JSX.Element {
+  const message = useSignal('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAnswer({ kind: 'deny', message: message.value }, 'denied');
+      }}
+    >
+      <label>
+        words for the model <input type="text" value={message.value} onInput={into(message)} />
+      </label>{' '}
+      <button type="submit">deny</button>
+    </form>
+  );
+}
+
+function ByPattern({ question: { grants }, onAnswer }: AllowingProps): JSX.Element {
+  const [first = ''] = grants.arguments;
+  const argument = useSignal(first);
+  const pattern = useSignal('');
+  const allow = (): void =>
+    onAnswer(
+      { kind: 'allow_by_pattern', argument: argument.value, pattern: pattern.value },
+      'allowed, and by pattern from now on',
+    );
+  return (
+    <details>
+      <summary>allow by pattern</summary>
+      <p class="note">Grants one argument by a pattern; every other argument must be as it is in this call.</p>
+      <label>
+        argument{' '}
+        <select value={argument.value} onChange={into(argument)}>
+          {grants.arguments.map((name) => (
+            <option key={name} value={name}>
+              {visible(name)}
+            </option>
+          ))}
+        </select>
+      </label>{' '}
+      <label>
+        pattern <input type="text" value={pattern.value} onInput={into(pattern)} />
+      </label>{' '}
+      <button type="button" disabled={pattern.value === ''} onClick={allow}>
+        allow
+      </button>
+    </details>
+  );
+}
+
+function Instead({ question, onAnswer }: AllowingProps): JSX.Element {
+  const instead = useSignal(question.arguments_text);
+  const message = useSignal('');
+  const fault = useSignal('');
+  const run = (): void => {
+    const value = readObject(instead.value);
+    fault.value = value === null ? 'The arguments must be one JSON object.' : '';
+    if (value !== null) onAnswer({ kind: 'run_instead', arguments: value, message: message.value }, 'runs as changed');
+  };
+  return (
+    <details>
+      <summary>run with other arguments</summary>
+      <label>
+        arguments (JSON) <textarea rows={8} value={instead.value} onInput={into(instead)} />
+      </label>
+      <label>
+        words for the model <input type="text" value={message.value} onInput={into(message)} />
+      </label>{' '}
+      <button type="button" onClick={run}>
+        run this instead
+      </button>
+      {fault.value !== '' && <p class="fault">{fault.value}</p>}
+    </details>
   );
 }
 
@@ -248,12 +255,10 @@ function Fulfilling({ onAnswer }: { readonly onAnswer: OnAnswer }): JSX.Element 
   return (
     <div class="answers">
       <label>
-        what the model reads{' '}
-        <textarea rows={4} value={text.value} onInput={({ currentTarget: { value } }) => (text.value = value)} />
+        what the model reads <textarea rows={4} value={text.value} onInput={into(text)} />
       </label>
       <label>
-        data (JSON, may be empty){' '}
-        <textarea rows={4} value={data.value} onInput={({ currentTarget: { value } }) => (data.value = value)} />
+        data (JSON, may be empty) <textarea rows={4} value={data.value} onInput={into(data)} />
       </label>
       {fault.value !== '' && <p class="fault">{fault.value}</p>}
       <button type="button" onClick={() => give(true)}>
