@@ -69,7 +69,7 @@ export function planBatch(
       continue;
     }
     const tool = routed(judged.tool);
-    const consent = consentTo(call, tool, { ...context, amended: index >= amendedFrom, rules, work });
+    const consent = consentTo(call, tool, { consent: context.consent, amended: index >= amendedFrom, rules, work });
     if (consent !== null && 'code' in consent) {
       refuse(consent);
       continue;
@@ -150,7 +150,8 @@ export function consentTo(
     amended,
     rules,
     work,
-  }: Pick<PlanContext, 'consent'> & {
+  }: {
+    readonly consent: ConsentState | undefined;
     /** A person approved this call with changed arguments. */
     readonly amended: boolean;
     readonly rules: RuleSet;

@@ -123,8 +123,8 @@ const post = (path: Route['path'], scopes: readonly Scope[], narrowed = false): 
 });
 
 /**
- * Every route, by the method of `EngineClient` that it serves; `submits` serves several submits at once, `metrics` the
- * figures of the process.
+ * Every route that needs a token, by the method of `EngineClient` that it serves; `submits` serves several submits at once,
+ * `metrics` the figures of the process, the last three the pages that have a token (`schemas/pages.ts`).
  */
 export const ROUTES = {
   info: read('/v1'),
@@ -148,6 +148,9 @@ export const ROUTES = {
   // It reads everything, whatever a token is narrowed to.
   backup: { method: 'GET', path: '/v1/backup', scopes: OPERATORS, narrowed: false },
   metrics: read('/metrics'),
+  askCode: post('/v1/codes', OPERATORS),
+  pages: { method: 'GET', path: '/v1/pages', scopes: OPERATORS, narrowed: false },
+  endPage: { method: 'DELETE', path: '/v1/pages/:id', scopes: OPERATORS, narrowed: false },
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof ROUTES;

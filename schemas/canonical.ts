@@ -30,8 +30,9 @@ const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The keys of an object in canonical order: by UTF-16 code unit, as JavaScript compares strings. */
-export function sortedKeys(value: JsonObject): readonly string[] {
-  const keys = Object.keys(value);
+export const sortedKeys = (value: JsonObject): readonly string[] => sorted(Object.keys(value));
+
+function sorted(keys: string[]): readonly string[] {
   if (keys.length > FEW_KEYS) return keys.sort();
   // Insertion sort: a third of the work of `sort` for few keys that are mostly in order, which is the common case.
   for (let index = 1; index < keys.length; index += 1) {
@@ -73,6 +74,18 @@ export function inCanonicalOrder<T extends Json>(value: T): T {
   for (const key of sortedKeys(value as JsonObject))
     ordered[key] = inCanonicalOrder((value as JsonObject)[key] as Json);
   return ordered as T;
+}
+
+/** The fields of two objects in canonical order; of a field that both have, the second one's. An undefined one is left out. */
+export function mergedInOrder(given: JsonObject, over: Readonly<Record<string, Json | undefined>>): JsonObject {
+  const keys = Object.keys(given);
+  for (const key of Object.keys(over)) if (!Object.hasOwn(given, key)) keys.push(key);
+  const merged: Record<string, Json> = {};
+  for (const key of sorted(keys)) {
+    const item = Object.hasOwn(over, key) ? over[key] : given[key];
+    if (item !== undefined) merged[key] = inCanonicalOrder(item);
+  }
+  return merged;
 }
 
 /** RFC 8785 bytes (UTF-8) of any value; throws a {@link RangeError} with the path when it is not a JSON value. */

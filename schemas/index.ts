@@ -13,6 +13,7 @@ export * from './ids.ts';
 export * from './json.ts';
 export * as limits from './limits.ts';
 export * from './model-turn.ts';
+export * from './pages.ts';
 export * from './plan.ts';
 export * from './record.ts';
 export * from './rejection.ts';

@@ -273,6 +273,14 @@ export const READ_PAGE_BYTES = 1_048_576;
 export const ADMISSIONS_MAX = 8;
 /** Most tokens of an engine. `refold token create` refuses a further one. */
 export const TOKENS_MAX = 64;
+/** Most pages that have a token of an engine. A further one ends that of the page that was used longest ago. */
+export const PAGES_MAX = 64;
+/** Most codes for pages that wait to be exchanged. A request for a further one is refused as `queue_full`. */
+export const CODES_MAX = 16;
+/** How long a code for a page can be exchanged, in milliseconds. */
+export const CODE_MS_MAX = 60_000;
+/** Most wrong codes in {@link CODE_MS_MAX}. Beyond it every exchange is refused as `queue_full` until that time is over. */
+export const CODE_GUESSES_MAX = 64;
 /** Entries of the journal, or digests of blobs, in one part of a backup. */
 export const BACKUP_ENTRIES = 64;
 /** A backup whose reader takes no part for this time is ended, in milliseconds. */

@@ -32,7 +32,7 @@ export const REJECTIONS = {
   outdated: 'It is older than this release reads. Use the release that made it, or start anew.',
   unauthorized:
     'The bearer token is missing or wrong. Send the token of the engine; `serve` keeps it in its data directory.',
-  forbidden: 'This host must not do that. Use a name of the engine, and no web page.',
+  forbidden: 'This host must not do that. Use a name of the engine, and no web page but its own.',
   forbidden_scope: 'The scope of the token does not allow this. Use a token of the scope that the message names.',
   not_found: 'There is nothing at this address. Correct the path or the method.',
   unknown_blob: 'There is no blob of this digest. Put it first.',

@@ -9,8 +9,11 @@ export type Pause = () => Promise<void> | null;
 /** Work that never pauses: in a world whose time is simulated, a turn lasts no time. */
 export const neverPause: Pause = () => null;
 
-/** One for a process: all its work has the same event loop. A turn begins with the first work that asks. */
-function newPause(now: () => number): Pause {
+/**
+ * One for a process: all its work has the same event loop. A turn begins with the first work that asks. What waits for a
+ * later turn goes on in the order in which it began to wait, so that nothing waits for ever.
+ */
+export function newPause(now: () => number): Pause {
   let began: number | null = null;
   const endTurn = (): void => {
     began = null;
@@ -21,10 +24,21 @@ function newPause(now: () => number): Pause {
     setImmediate(endTurn);
     return false;
   };
-  async function later(): Promise<void> {
-    // Others that waited for this turn may have used it up.
-    do await new Promise((resume) => setImmediate(resume));
-    while (isLong());
+  const waiting: (() => void)[] = [];
+  // At least one goes on in each turn, also in one that other work has used up.
+  function resumeFirst(): void {
+    isLong();
+    waiting.shift()?.();
+    if (waiting.length > 0) queueMicrotask(resumeNext);
+  }
+  // After the work that was just resumed, as far as it went without waiting.
+  function resumeNext(): void {
+    if (isLong()) setImmediate(resumeFirst);
+    else resumeFirst();
+  }
+  function later(): Promise<void> {
+    if (waiting.length === 0) setImmediate(resumeFirst);
+    return new Promise((resume) => waiting.push(resume));
   }
   return () => (isLong() ? later() : null);
 }

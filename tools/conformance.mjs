@@ -45,7 +45,7 @@ async function load(folder) {
     target: 'node20',
     format: 'esm',
     packages: 'external',
-    alias: { '#sha256': at('schemas/sha256/node.ts') },
+    alias: { '#sha256': at('schemas/sha256/node.ts'), '#client-platform': at('src/client/platform/node.ts') },
     logLevel: 'warning',
   });
   return await import(pathToFileURL(outfile).href);

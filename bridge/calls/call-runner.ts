@@ -1,7 +1,6 @@
 // Runs one leased call: checks it against the plan, records its start unless it is read-only, runs it, reports it, and
 // releases the lease.
-import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { pipe } from 'fp-ts/lib/function.js';
+import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Digest, OwnerId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { CallSchedule } from './call-schedule.ts';
@@ -134,10 +133,8 @@ async function readyToRun(
   { effect, batch: { plan } }: HeldCall,
 ): Promise<ReturnType<typeof codeFor>> {
   const toolRef = planCheck.toolRefOf(effect, plan);
-  return pipe(
-    await planCheck.check(effect, plan),
-    chain((args) => codeFor(effect, executors.find(effect.tool_id), toolRef, args)),
-  );
+  const args = await planCheck.check(effect, plan);
+  return isLeft(args) ? args : codeFor(effect, executors.find(effect.tool_id), toolRef, args.right);
 }
 
 /** The executor of a call; the report of a call that this process has no code for. */

@@ -17,6 +17,9 @@ export function noteFiles<M extends Message>(message: M, attachments: Attachment
   return message;
 }
 
+/** Whether the message has files. */
+export const hasFiles = (message: Message): boolean => attachedTo.has(message);
+
 export interface FileSource {
   readonly read: ReadBlob;
   /** Whether a file must not be sent, because it holds a secret. */
@@ -44,7 +47,6 @@ async function mapAttached(
   messages: readonly Message[],
   change: (message: Attachable, attachments: Attachments) => Promise<Message>,
 ): Promise<readonly Message[]> {
-  if (!messages.some((message) => attachedTo.has(message))) return messages;
   return await Promise.all(
     messages.map(async (message) => {
       const attachments = attachedTo.get(message);

@@ -12,13 +12,11 @@ import type { OwnerId } from '../../schemas/ids.ts';
 import { newDeltaSender } from './delta-sender.ts';
 import { type Log, clip } from '../log.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
-import { type GenerateRequest, type Message, type Provider, ProviderError } from '../providers/provider.ts';
-import { redactedText, redactedValue } from '../secrets/redact-value.ts';
-import type { Redactor } from '../secrets/redactor.ts';
+import { type GenerateRequest, type Provider, ProviderError } from '../providers/provider.ts';
 import type { StopSwitch } from '../executors/stop-switch.ts';
+import { newRequestCleaner } from './clean-request.ts';
 import { type CutOut, type ExchangeOptions, type Exchanged, recordedExchange } from './exchange.ts';
 import { type Failure, generateFailure } from './failure.ts';
-import { layoutWithout } from './layout.ts';
 import { type CutSoFar, observedTurn } from './observed-turn.ts';
 import { type SecretFileCheck, newSecretFileCheck } from './secret-files.ts';
 import { renderTranscript, textOf } from './transcript.ts';
@@ -45,6 +43,7 @@ export interface GenerateRunner {
 export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunner {
   const { provider, blobs, outbox, leases, clock, log, redactor } = options;
   const withheld = newSecretFileCheck(redactor);
+  const withoutSecrets = newRequestCleaner(redactor);
 
   async function run(effect: Generate, stop: StopSwitch): Promise<void> {
     const startedAt = clock.now();
@@ -72,8 +71,8 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
       return found;
     };
     const whole = await requestOf(effect, { blobs, signal, withheld: withholding });
-    const request = await withoutSecrets(whole, redactor);
-    cut.request ||= request.instructions !== whole.instructions || differ(request.messages, whole.messages);
+    const request = await withoutSecrets(whole);
+    cut.request ||= request !== whole;
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };
     log({ event: 'generate_started', session_id, run_id, turn, ...sizes });
@@ -126,9 +125,6 @@ interface Failed {
   readonly exchanged: Exchanged;
 }
 
-const differ = (some: readonly Message[], others: readonly Message[]): boolean =>
-  some.some((message, index) => message !== others[index]);
-
 /** The request of an effect, from what it states and the blobs alone: the same effect gives the same request. */
 export async function requestOf(effect: Generate, { blobs, signal, withheld }: Reading): Promise<GenerateRequest> {
   const readBlob = (ref: Parameters<BlobReader['read']>[0]) => blobs.read(ref, signal);
@@ -158,23 +154,6 @@ export async function requestOf(effect: Generate, { blobs, signal, withheld }: R
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(temperature === undefined ? {} : { temperature }),
   };
-}
-
-// A person may have written a secret into the conversation, and a model may repeat one.
-async function withoutSecrets(request: GenerateRequest, redactor: Redactor): Promise<GenerateRequest> {
-  const instructions = request.instructions === null ? null : await redactedText(request.instructions, redactor);
-  const messages: Message[] = [];
-  for (const message of request.messages) messages.push(await messageWithout(message, redactor));
-  return { ...request, instructions, messages };
-}
-
-async function messageWithout(message: Message, redactor: Redactor): Promise<Message> {
-  const said = await redactedValue(message, redactor);
-  if (said === message || message.role !== 'assistant' || message.layout === undefined) return said;
-  const { layout, ...rest } = message;
-  const { text } = said;
-  const kept = await layoutWithout(layout, { text: message.text, redacted: text }, redactor);
-  return { ...(await redactedValue(rest, redactor)), ...(kept === null ? {} : { layout: kept }) };
 }
 
 /** Refusals that the content of the reply causes. */

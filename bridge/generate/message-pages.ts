@@ -2,6 +2,7 @@
 // (docs/design.md, law 5). A conversation is mostly in order already, and its sealed pages never change: each page is
 // examined once, and each generate checks only where pages meet.
 import type { Message, MessageCall } from '../providers/provider.ts';
+import { hasFiles } from './attached-files.ts';
 
 type ToolMessage = Extract<Message, { readonly role: 'tool' }>;
 type AssistantMessage = Extract<Message, { readonly role: 'assistant' }>;
@@ -14,6 +15,10 @@ export interface MessagePage {
   readonly last: number;
   /** From `first` to `last`, every result is in its place. What precedes and follows may continue on other pages. */
   readonly paired: boolean;
+  /** Every call on the page has its result there, and every result its call: it continues no other page, and none continues it. */
+  readonly whole: boolean;
+  /** A message of the page has files. */
+  readonly hasFiles: boolean;
 }
 
 export function messagePageOf(messages: readonly Message[]): MessagePage {
@@ -22,7 +27,9 @@ export function messagePageOf(messages: readonly Message[]): MessagePage {
   const check = newPairingCheck();
   let paired = true;
   for (let index = first; paired && index < last; index += 1) paired = check.accepts(messages[index] as Message);
-  return { messages, first, last, paired: paired && check.isComplete() };
+  paired &&= check.isComplete();
+  const whole = first === 0 && paired && messages.slice(last).every((message) => check.accepts(message));
+  return { messages, first, last, paired, whole: whole && check.isComplete(), hasFiles: messages.some(hasFiles) };
 }
 
 /** Checks, message by message, that an assistant message is followed by the results of its calls, in call order. */
@@ -62,7 +69,8 @@ function isPaired(pages: readonly MessagePage[]): boolean {
   if (begin === -1) return false;
   const check = newPairingCheck();
   const areNext = (messages: readonly Message[]): boolean => messages.every((message) => check.accepts(message));
-  for (const { messages, first, last, paired } of pages.slice(begin)) {
+  for (const { messages, first, last, paired, whole } of pages.slice(begin)) {
+    if (whole && check.isComplete()) continue;
     const lead = first === -1 ? messages : messages.slice(0, first);
     const isFirst = messages === pages[begin]?.messages;
     if (!paired || (!isFirst && !areNext(lead))) return false;

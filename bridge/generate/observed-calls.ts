@@ -2,22 +2,25 @@
 // the model wrote are passed on unchanged. The engine judges them.
 import { CallId, brand } from '../../schemas/ids.ts';
 import { type Json, isJson, isPlainObject } from '../../schemas/json.ts';
-import { countMarks } from '../../schemas/json-scan.ts';
 import {
   BODY_BYTES_MAX,
-  BODY_VALUES_MAX,
   CALLS_PER_BATCH_MAX,
   CUT_ARGUMENTS_CHARS,
   OBSERVED_BYTES_MAX,
   OBSERVED_VALUES_MAX,
 } from '../../schemas/limits.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import type { Steps } from '../../src/core/steps.ts';
 import { firstChars } from '../engine-link/text-content.ts';
 import { jsonSizeAtMost } from '../engine-link/json-size.ts';
+import { textSteps } from '../providers/api/long-text.ts';
 import { ProviderError, type ReplyCall } from '../providers/provider.ts';
 
-/** Throws a {@link ProviderError} when the calls exceed what one batch may hold, or do not fit into one report. */
-export function toObservedCalls(turn: number, calls: readonly ReplyCall[]): readonly ToolCallObserved[] {
+/**
+ * Throws a {@link ProviderError} when the calls exceed what one batch may hold, or do not fit into one report. Calls of usual
+ * sizes take one step.
+ */
+export function* toObservedCalls(turn: number, calls: readonly ReplyCall[]): Steps<readonly ToolCallObserved[]> {
   if (calls.length > CALLS_PER_BATCH_MAX) {
     throw new ProviderError(
       'provider_terminal',
@@ -31,7 +34,7 @@ export function toObservedCalls(turn: number, calls: readonly ReplyCall[]): read
     const named = { call_id, tool_name, ...argumentsOf(call) };
     return call.id === undefined || call.id === call_id ? named : { ...named, provider_call_id: providerId(call.id) };
   });
-  return fit(observed);
+  return yield* fit(observed);
 }
 
 /** The provider's id when it is valid and new in this batch, else `call-<turn>-<index>`. */
@@ -76,20 +79,31 @@ const cut = (text: string): string =>
  * Sends arguments as text when all calls together have more values than one report may hold: the engine reads the text of
  * each call by itself.
  */
-function withFewValues(observed: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
-  // A value takes two characters at least.
-  if (jsonSizeAtMost(observed, BODY_VALUES_MAX) <= BODY_VALUES_MAX) return observed;
-  if (countMarks(JSON.stringify(observed)) <= OBSERVED_VALUES_MAX) return observed;
-  return observed.map(({ arguments: value, ...rest }) =>
-    value === undefined ? rest : { ...rest, arguments_text: bounded(JSON.stringify(value)) },
-  );
+function* withFewValues(observed: readonly ToolCallObserved[]): Steps<readonly ToolCallObserved[]> {
+  if (marksOf(observed, OBSERVED_VALUES_MAX) <= OBSERVED_VALUES_MAX) return observed;
+  const texts: ToolCallObserved[] = [];
+  for (const { arguments: value, ...rest } of observed) {
+    texts.push(value === undefined ? rest : { ...rest, arguments_text: bounded(yield* textSteps(value)) });
+  }
+  return texts;
+}
+
+/** The commas and opening brackets of a value as JSON. Above `most` it stops. */
+function marksOf(value: unknown, most: number): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const items: readonly unknown[] = Object.values(value);
+  let marks = Math.max(1, items.length);
+  for (let index = 0; index < items.length && marks <= most; index += 1) marks += marksOf(items[index], most - marks);
+  return marks;
 }
 
 /** Cuts the largest arguments until all calls fit into one report. */
-function fit(given: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
-  const observed = withFewValues(given);
+function* fit(given: readonly ToolCallObserved[]): Steps<readonly ToolCallObserved[]> {
+  const observed = yield* withFewValues(given);
   if (jsonSizeAtMost(observed, OBSERVED_BYTES_MAX) <= OBSERVED_BYTES_MAX) return observed;
-  const sizes = observed.map((call) => Buffer.byteLength(JSON.stringify(call)));
+  const sizes: number[] = [];
+  const written = { chars: 0 };
+  for (const call of observed) sizes.push(Buffer.byteLength(yield* textSteps(call, written)));
   let total = sizes.reduce((sum, size) => sum + size, 0);
   if (total <= OBSERVED_BYTES_MAX) return observed;
   const fitted = [...observed];
@@ -97,7 +111,7 @@ function fit(given: readonly ToolCallObserved[]): readonly ToolCallObserved[] {
   for (const index of largestFirst) {
     if (total <= OBSERVED_BYTES_MAX) break;
     const { arguments: value, arguments_text, ...rest } = fitted[index] as ToolCallObserved;
-    const smaller = { ...rest, arguments_text: cut(arguments_text ?? JSON.stringify(value)) };
+    const smaller = { ...rest, arguments_text: cut(arguments_text ?? (yield* textSteps(value ?? null))) };
     fitted[index] = smaller;
     total += Buffer.byteLength(JSON.stringify(smaller)) - (sizes[index] as number);
   }

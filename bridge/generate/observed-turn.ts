@@ -1,13 +1,16 @@
 // The event that reports a turn: what the model said, without secrets, and what went over the wire.
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { EventOfKind, Ingress } from '../../schemas/event.ts';
+import type { Json } from '../../schemas/json.ts';
 import { LAYOUT_BYTES_MAX } from '../../schemas/limits.ts';
 import type { Layout } from '../../schemas/model-turn.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
 import type { Log } from '../log.ts';
+import { textSteps } from '../providers/api/long-text.ts';
 import { type GenerateReply, ProviderError } from '../providers/provider.ts';
 import { replyFault } from '../providers/reply-fault.ts';
+import { inBreaths } from '../secrets/breath.ts';
 import { redactedText, redactedValue } from '../secrets/redact-value.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import { type CutOut, type ExchangeOptions, recordedExchange } from './exchange.ts';
@@ -57,7 +60,7 @@ export async function observedTurn(
     event_id: eventIdOf(effect.effect_id, 'observed'),
     run_id,
     turn,
-    calls: toObservedCalls(turn, reply.calls),
+    calls: await inBreaths(toObservedCalls(turn, reply.calls)),
     ...(content === '' ? {} : { content: await contentOf(content, putBlob) }),
     ...(reply.usage === undefined ? {} : { usage: reply.usage }),
     ...(reply.stop === undefined ? {} : { stop: reply.stop }),
@@ -73,7 +76,7 @@ async function layoutOf(
   { layout }: GenerateReply,
 ): Promise<Layout | null> {
   if (layout === undefined) return null;
-  const parts = JSON.stringify(layout.parts);
+  const parts = await inBreaths(textSteps(layout.parts as unknown as Json));
   const bytes = Buffer.byteLength(parts);
   if (bytes <= LAYOUT_BYTES_MAX) {
     return { api: layout.api, model: layout.model, parts: await contentOf(parts, putBlob) };

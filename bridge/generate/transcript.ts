@@ -38,6 +38,7 @@ export async function renderTranscript(
   }
   pages.push(messagePageOf(await renderEntries(transcript.open, blobs.read)));
   const messages = pairPages(pages);
+  if (!pages.some((page) => page.hasFiles)) return E.right(messages);
   return E.right(blobs.files === 'named' ? await withFileNames(messages) : await withFiles(messages, blobs));
 }
 
@@ -112,7 +113,8 @@ const isWhole = ({ content, calls = [], layout }: TranscriptEntry): boolean =>
 async function renderEntries(entries: readonly TranscriptEntry[], readBlob: ReadBlob): Promise<readonly Message[]> {
   const messages: Message[] = [];
   const fetched: Promise<void>[] = [];
-  for (const [index, entry] of entries.entries()) {
+  for (let index = 0; index < entries.length; index += 1) {
+    const entry = entries[index] as TranscriptEntry;
     const known = renderedEntries.get(entry);
     if (known !== undefined) messages[index] = known;
     else if (isWhole(entry)) messages[index] = renderWhole(entry);

@@ -42,7 +42,7 @@ async function inSlices(given: string, redactor: Redactor): Promise<string> {
 }
 
 /** The characters of all texts in the value; it stops counting above `most`. Each value counts as one more. */
-function charsOf(value: Json, most: number): number {
+export function charsOf(value: Json, most: number): number {
   if (typeof value === 'string') return value.length + 1;
   if (typeof value !== 'object' || value === null) return 1;
   let chars = 1;

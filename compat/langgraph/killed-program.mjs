@@ -6,7 +6,7 @@ import { MessagesAnnotation, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import { durable } from 'refold/langgraph';
 import { z } from 'zod';
-import { act, answerAll, at, dataDir, functions, hints, prompt } from '../support/killed-world.mjs';
+import { hints, prompt, runSessions, watchSession } from '../support/killed-world.mjs';
 
 const call = (name, order) => ({ type: 'tool_call', id: `${name}_${order}`, name, args: { order } });
 const ANSWERS = [
@@ -16,36 +16,46 @@ const ANSWERS = [
 ];
 
 class Scripted extends BaseChatModel {
+  constructor({ act, at }) {
+    super({});
+    this.world = { act, at };
+  }
+
   _llmType() {
     return 'scripted';
   }
 
   _generate(messages) {
     const turn = messages.filter((message) => message.getType() === 'ai').length;
-    act(`turn ${turn + 1}`);
-    at(`in turn ${turn + 1}`);
+    this.world.act(`turn ${turn + 1}`);
+    this.world.at(`in turn ${turn + 1}`);
     return Promise.resolve({ generations: [{ message: new AIMessage(ANSWERS[turn]), text: '' }] });
   }
 }
 
 const schema = z.object({ order: z.string() });
-const tools = Object.entries(functions).map(([name, run]) => tool(run, { name, description: name, schema }));
 const asking = { ...hints, refund: { ...hints.refund, ask: true } };
-const shop = await durable({ dataDir, session: 'shop', run: 'refund', model: new Scripted({}), tools, hints: asking });
-at('opened');
-const graph = new StateGraph(MessagesAnnotation)
-  .addNode('agent', async ({ messages }) => ({ messages: [await shop.model.invoke(messages)] }))
-  .addNode('tools', new ToolNode(shop.tools, { handleToolErrors: false }))
-  .addEdge('__start__', 'agent')
-  .addConditionalEdges('agent', toolsCondition)
-  .addEdge('tools', 'agent')
-  .compile();
-const over = new AbortController();
-const answering = answerAll(shop, over.signal);
-const { messages } = await graph.invoke({ messages: [{ role: 'user', content: prompt }] });
-at('ended');
-over.abort();
-await answering;
-await shop.close();
-at('closed');
-console.log(JSON.stringify(messages.map(({ content }) => content)));
+
+await runSessions(async (world) => {
+  const { dataDir, session, at, functions } = world;
+  const tools = Object.entries(functions).map(([name, run]) => tool(run, { name, description: name, schema }));
+  const model = new Scripted(world);
+  const shop = await durable({ dataDir, session, run: 'refund', model, tools, hints: asking });
+  at('opened');
+  const over = new AbortController();
+  const watching = watchSession(shop, world, over.signal);
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('agent', async ({ messages }) => ({ messages: [await shop.model.invoke(messages)] }))
+    .addNode('tools', new ToolNode(shop.tools, { handleToolErrors: false }))
+    .addEdge('__start__', 'agent')
+    .addConditionalEdges('agent', toolsCondition)
+    .addEdge('tools', 'agent')
+    .compile();
+  const { messages } = await graph.invoke({ messages: [{ role: 'user', content: prompt }] });
+  at('ended');
+  over.abort();
+  await watching.catch(() => undefined);
+  await shop.close();
+  at('closed');
+  return JSON.stringify(messages.map(({ content }) => content));
+});

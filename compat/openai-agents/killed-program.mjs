@@ -2,7 +2,7 @@
 import { Agent, run, setTracingDisabled, tool } from '@openai/agents';
 import { durable } from 'refold/openai-agents';
 import { z } from 'zod';
-import { act, at, dataDir, functions, hints, prompt } from '../support/killed-world.mjs';
+import { hints, prompt, runSessions, watchSession } from '../support/killed-world.mjs';
 
 setTracingDisabled(true);
 const call = (name, order) => ({
@@ -17,39 +17,48 @@ const OUTPUTS = [
   [call('refund', 'a'), call('refund', 'b')],
   [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Done.' }] }],
 ];
-const model = {
-  getResponse({ input }) {
-    const turn =
-      typeof input === 'string'
-        ? 0
-        : new Set(input.filter(({ type }) => type === 'function_call').map(({ name }) => name)).size;
-    act(`turn ${turn + 1}`);
-    at(`in turn ${turn + 1}`);
-    const usage = { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 };
-    return Promise.resolve({ usage, output: OUTPUTS[turn] });
-  },
-};
 const parameters = z.object({ order: z.string() });
-const tools = Object.entries(functions).map(([name, execute]) =>
-  tool({
-    name,
-    description: name,
-    parameters,
-    execute,
-    needsApproval: async (_, { order }) => name === 'refund' && order === 'b',
-  }),
-);
-const shop = await durable({ dataDir, session: 'shop', run: 'refund', model, tools, hints });
-at('opened');
-const agent = new Agent({ name: 'Clerk', model: shop.model, tools: shop.tools });
-let result = await run(agent, prompt);
-while (result.interruptions.length > 0) {
-  at('interrupted');
-  for (const item of result.interruptions) result.state.approve(item);
-  at('approved');
-  result = await run(agent, result.state);
-}
-at('ended');
-await shop.close();
-at('closed');
-console.log(JSON.stringify(result.history));
+
+await runSessions(async (world) => {
+  const { dataDir, session, act, at, functions } = world;
+  const model = {
+    getResponse({ input }) {
+      const turn =
+        typeof input === 'string'
+          ? 0
+          : new Set(input.filter(({ type }) => type === 'function_call').map(({ name }) => name)).size;
+      act(`turn ${turn + 1}`);
+      at(`in turn ${turn + 1}`);
+      const usage = { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+      return Promise.resolve({ usage, output: OUTPUTS[turn] });
+    },
+  };
+  const tools = Object.entries(functions).map(([name, execute]) =>
+    tool({
+      name,
+      description: name,
+      parameters,
+      execute,
+      needsApproval: async (_, { order }) => name === 'refund' && order === 'b',
+    }),
+  );
+  const shop = await durable({ dataDir, session, run: 'refund', model, tools, hints });
+  at('opened');
+  const over = new AbortController();
+  // The framework answers its own questions: this one watches only.
+  const watching = watchSession({ client: shop.client, waiting: () => [] }, world, over.signal);
+  const agent = new Agent({ name: 'Clerk', model: shop.model, tools: shop.tools });
+  let result = await run(agent, prompt);
+  while (result.interruptions.length > 0) {
+    at('interrupted');
+    for (const item of result.interruptions) result.state.approve(item);
+    at('approved');
+    result = await run(agent, result.state);
+  }
+  at('ended');
+  over.abort();
+  await watching.catch(() => undefined);
+  await shop.close();
+  at('closed');
+  return JSON.stringify(result.history);
+});

@@ -4,6 +4,7 @@ import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import type { Asked, TurnReply, TurnRequest } from '../durable/turn.ts';
 import { answerOf, turnReplyOf } from './answer-parts.ts';
+import { completeAnswer } from './complete-answer.ts';
 import type { AiSdkModel, ModelAnswer, ModelCall } from './model-types.ts';
 import { comparedPrompt, inputOf, instructionsOf, resultsIn } from './prompt.ts';
 import { storedValue } from './stored-value.ts';
@@ -26,7 +27,7 @@ export function durableModel<M extends AiSdkModel>(model: M, core: Durable, know
 
   async function doGenerate(call: ModelCall): Promise<ModelAnswer> {
     const ask = async ({ signal }: Asked): Promise<TurnReply> =>
-      turnReplyOf((await model.doGenerate({ ...call, abortSignal: signal })) as ModelAnswer);
+      turnReplyOf(completeAnswer((await model.doGenerate({ ...call, abortSignal: signal })) as ModelAnswer));
     return answerOf(await core.turn(requestOf(call, ask)));
   }
 

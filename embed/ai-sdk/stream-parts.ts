@@ -1,5 +1,6 @@
 // Streams of a model: read into a whole answer, and made of a recorded one.
 import type { ReplyDelta } from '../../bridge/index.ts';
+import { completeAnswer } from './complete-answer.ts';
 import type { ContentPart, FinishReason, ModelAnswer, ModelUsage } from './model-types.ts';
 
 /** A part of a stream. */
@@ -54,14 +55,14 @@ export function newArrivingAnswer(onDelta: (delta: ReplyDelta) => void): Arrivin
     whole() {
       if (finish === null) throw new Error('the stream of the model ended before its answer was complete');
       const { finishReason, usage, providerMetadata } = finish;
-      return {
+      return completeAnswer({
         content,
         finishReason: finishReason as FinishReason,
         usage: usage as ModelUsage,
         warnings,
         response,
         ...(providerMetadata === undefined ? {} : { providerMetadata }),
-      };
+      });
     },
   };
 }

@@ -2,7 +2,7 @@
 // calls that the framework refused by itself. They end with what the loop told the model.
 import type { EngineClient } from '../../src/client/index.ts';
 import { type CallResult, requiredActions } from '../../src/core/index.ts';
-import { answerAction } from '../runs/questions.ts';
+import { answerIfWaiting } from '../runs/questions.ts';
 import type { LoopCalls } from './loop-calls.ts';
 import type { LoggedRun } from './logged-run.ts';
 import type { RunLog } from './run-log.ts';
@@ -32,8 +32,9 @@ export async function endLeftCalls(
     const result = results.get(modelIdOf(made)) ?? NO_RESULT;
     const action = log.state() && requiredActions(log.state() as never).find(({ call_id }) => call_id === call);
     if (action === undefined || action === null) calls.refuse(call, result);
-    else if (action.kind === 'agent.custom_tool_use') await answerAction(client, action, result);
-    else await answerAction(client, action, { allow: false, message: result.text });
+    else if (action.kind === 'agent.custom_tool_use') await answerIfWaiting(client, action, result);
+    else if (!(await answerIfWaiting(client, action, { allow: false, message: result.text })))
+      calls.refuse(call, result);
   }
 }
 

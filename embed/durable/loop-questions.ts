@@ -1,5 +1,7 @@
 // The calls of a session that wait for a person, as its loop asks for them.
-import { type Question, openQuestions } from '../runs/questions.ts';
+import { must } from '../../src/client/index.ts';
+import { requiredActions } from '../../src/core/index.ts';
+import { type Question, answerIfWaiting, openQuestions } from '../runs/questions.ts';
 import { type LoopSession, madeCall } from './loop-session.ts';
 
 /** The open question about a call, by the id that the model gave it; null when it waits for no person. */
@@ -31,7 +33,9 @@ export async function allowUnasked(
         .findLast((made) => made.call.call_id === call)?.status,
   );
   if (status !== 'waiting' || (await asks())) return;
-  const asked = (await openQuestions(client, session)).find((one) => one.call === call);
-  if (asked?.reasons.every((reason) => reason === 'tool_asks') === true)
-    await asked.answer({ allow: true, by: 'needsApproval' });
+  const { state } = await must(client.session(session));
+  const asked = requiredActions(state).find(({ call_id }) => call_id === call);
+  if (asked?.kind !== 'agent.tool_use' || asked.consent.reasons.some((reason) => reason !== 'tool_asks')) return;
+  // A person may answer at the same time.
+  await answerIfWaiting(client, asked, { allow: true, by: 'needsApproval' });
 }

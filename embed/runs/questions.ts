@@ -130,9 +130,21 @@ export async function answerQuestion(client: EngineClient, address: QuestionAddr
 }
 
 /** Answers a question as the state holds it. */
-export async function answerAction(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
+async function answerAction(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
   const event = await answerEvent(client, action, answer);
   await must(client.submit(action.session_id, { events: [event] }));
+}
+
+/** Answers a question unless it waits no more. Resolves with whether it was answered. */
+export async function answerIfWaiting(client: EngineClient, action: RequiredAction, answer: Answer): Promise<boolean> {
+  try {
+    await answerAction(client, action, answer);
+    return true;
+  } catch (error) {
+    const { state } = await must(client.session(action.session_id));
+    if (requiredActions(state).some(({ call_id }) => call_id === action.call_id)) throw error;
+    return false;
+  }
 }
 
 async function answerEvent(client: EngineClient, action: RequiredAction, answer: Answer): Promise<Ingress> {

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
 import type { SessionId } from '../../schemas/ids.ts';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 import type { Act, Outcome } from '../protocol.ts';
 import { refusalOf, useApp } from './app.ts';
 import { To } from './links.tsx';

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { CallId, SessionId, BatchId } from '../../schemas/ids.ts';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 import type { Refusal } from '../protocol.ts';
 import { AppContext, type App, type SourceNow, newApp, refusalOf, useApp } from './app.ts';
 import { connectPage } from './connect.ts';

@@ -1,7 +1,7 @@
 // What screens are made of: a part that waits for an answer, a refusal with what to do next, a difference, a time.
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 import type { DiffLine, Refusal, ShownDiff } from '../protocol.ts';
 import type { Asked } from './app.ts';
 

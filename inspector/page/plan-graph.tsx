@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import type { CallAddress, PlanEdge, PlanGraph, PlanNode } from '../protocol.ts';
 import { CallLink } from './links.tsx';
 import { Said } from './text.tsx';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 
 const NODE = { width: 190, height: 44, gapX: 70, gapY: 14 } as const;
 /** A picture of more calls than this would not be looked at; the table has them all. */

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import type { TurnDetail } from '../protocol.ts';
 import { Said } from './text.tsx';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 
 type TurnSpans = TurnDetail['timelines'][number];
 type Span = TurnSpans['calls'][number]['spans'][number];

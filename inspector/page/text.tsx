@@ -1,7 +1,7 @@
 // Foreign text on the page: always a text node, with every control and direction mark shown as what it is.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 import type { ShownContent, ShownText } from '../protocol.ts';
 import { useApp } from './app.ts';
 

@@ -1,7 +1,7 @@
 // The verdicts of the proof: one line each, never merged into one mark.
 import type { JSX } from 'preact';
 import type { Verdict, Verdicts } from '../protocol.ts';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 
 const NAMES = ['chain', 'fold', 'head', 'blobs'] as const;
 const SIGNS = { none: '–', cannot: '–', checking: '…', good: '✓', bad: '✗' } as const;

@@ -27,8 +27,8 @@ export interface CallAddress {
   readonly call_id: CallId;
   /** The position of the event that made it; needed where `batch_id` is null. */
   readonly observed: number;
-  /** Its place among the calls of its batch: an id may occur twice when the second one was rejected. */
-  readonly index: number;
+  /** Its place among the calls of its batch; null for the first one with this id (an id may occur twice in a batch). */
+  readonly index: number | null;
 }
 
 /** Why an ask has no answer. `unreadable`: the source cannot be read; `not_folded`: the stream does not fold so far. */

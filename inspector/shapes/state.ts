@@ -56,7 +56,7 @@ export interface StateNode {
   readonly size: number;
   /** The value as one line of JSON, cut. */
   readonly text: ShownText;
-  /** The digest that the part enters the state digest with; null for a part that enters it as its value. */
+  /** The digest of its canonical JSON; of the whole state, the state digest. Null for a plain value. */
   readonly digest: Digest | null;
 }
 

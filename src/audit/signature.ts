@@ -4,7 +4,7 @@ import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { canonicalBytes } from '../../schemas/canonical.ts';
 import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { checkpointHead, findTreeFault, sortLeaves } from '../core/checkpoint.ts';
+import { SPKI_PREFIX_HEX, checkpointHead, findSignedFault, sortLeaves } from '../core/checkpoint.ts';
 
 export interface SigningKeys {
   /** PKCS #8 in PEM; its holder can sign. */
@@ -44,15 +44,13 @@ export function signCheckpoint(
 
 /** What is wrong with a signed file; null when its signature, tree and key (the given one, else the one in the file) are right. */
 export function findCheckpointFault(file: Checkpoint | CheckpointProof, publicPem?: string): Rejection | null {
-  const wrong = (message: string): Rejection => reject('checkpoint_invalid', '', message);
+  let trusted: string | null = null;
   if (publicPem !== undefined) {
-    const trusted = readKey(() => createPublicKey(publicPem), 'a public Ed25519 key in PEM');
-    if (isLeft(trusted)) return trusted.left;
-    if (rawKey(trusted.right) !== file.public_key) return wrong('it was signed with another key than the given one');
+    const key = readKey(() => createPublicKey(publicPem), 'a public Ed25519 key in PEM');
+    if (isLeft(key)) return key.left;
+    trusted = rawKey(key.right);
   }
-  if (!isSigned(file.head, file)) return wrong('the signature does not match this head and this key');
-  const fault = findTreeFault(file);
-  return fault === null ? null : wrong(fault);
+  return findSignedFault(file, { trusted, isSigned: isSigned(file.head, file) });
 }
 
 function isSigned(
@@ -68,8 +66,7 @@ function isSigned(
   }
 }
 
-// The bytes before the 32 key bytes of an Ed25519 SubjectPublicKeyInfo (RFC 8410, section 4).
-const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+const SPKI_PREFIX = Buffer.from(SPKI_PREFIX_HEX, 'hex');
 
 const rawKey = (key: KeyObject): string =>
   key.export({ type: 'spki', format: 'der' }).subarray(SPKI_PREFIX.length).toString('base64');

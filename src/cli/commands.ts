@@ -177,6 +177,28 @@ export function addProcesses(program: Program): void {
     .addOption(sandboxOption());
 }
 
+export function addOpen(program: Program): void {
+  command(
+    program,
+    'open [session-or-file]',
+    'open the page that shows sessions in a browser: all of them, one, or an exported file without any engine',
+    async (options, [name], output) => {
+      const { openCommand } = await import('./page/open.ts');
+      return await openCommand(
+        {
+          dataDir: await dataDir(options),
+          readOnly: options['readOnly'] === true,
+          browser: options['browser'] !== false,
+          ...(name === undefined ? {} : { name }),
+        },
+        output,
+      );
+    },
+  )
+    .option('--read-only', 'the page may read, and neither answer nor change anything')
+    .option('--no-browser', 'print the address instead; it can be opened once, within 60 seconds');
+}
+
 export function addInspection(program: Program): void {
   command(program, 'sessions', 'list the sessions', async (options, _args, output) => {
     const { deletedCommand, sessionsCommand } = await import('./commands/sessions.ts');

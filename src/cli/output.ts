@@ -4,7 +4,7 @@ import pc from 'picocolors';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import { codeOf, reasonOf, whatFailed } from '../files/file-failure.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../shown/visible.ts';
 
 export interface Output {
   readonly json: boolean;

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { isSecretName, secretVariables } from '../files/secret-variables.ts';
 import { CommandFailure } from './output.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../shown/visible.ts';
 
 const CLI = fileURLToPath(new URL('main.js', import.meta.url));
 const BRIDGE = fileURLToPath(new URL('../../bridge/process/main.js', import.meta.url));

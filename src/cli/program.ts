@@ -5,7 +5,7 @@ import { PACKAGE_VERSION } from '../version.ts';
 import { addAudit, addCheckpoint, addFork, addRequest, addTimeline, addWhatIf } from './audit-commands.ts';
 import { addBench } from './bench-command.ts';
 import type { Program } from './command.ts';
-import { addInspection, addProcesses, addRuns, addUndo } from './commands.ts';
+import { addInspection, addOpen, addProcesses, addRuns, addUndo } from './commands.ts';
 import { addTransfer } from './transfer-commands.ts';
 import type { Streams } from './output.ts';
 import { addAnswers, addRules, addSteering } from './people-commands.ts';
@@ -43,6 +43,7 @@ function newProgram(streams: Streams): Program {
   addUndo(program);
   addProcesses(program);
   addTokens(program);
+  addOpen(program);
   addInspection(program);
   addAudit(program);
   addTimeline(program);

@@ -9,7 +9,7 @@ import type { CallId } from '../../schemas/ids.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { upcast } from '../../schemas/upcast.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../shown/visible.ts';
 import type { FoldedEvent } from '../core/folded-event.ts';
 
 const WIDTH = 100;

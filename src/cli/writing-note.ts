@@ -1,7 +1,7 @@
 // Shows at a terminal the end of what the model is writing, in one line that the next event replaces.
 import type { DeltaFrame } from '../../schemas/wire.ts';
 import type { Output } from './output.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../shown/visible.ts';
 
 export interface WritingNote {
   readonly update: (frame: DeltaFrame) => void;

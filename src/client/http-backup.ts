@@ -32,10 +32,18 @@ const brokenOff = (): Rejection => reject('closing', '', 'the backup broke off b
 async function* linesOf({ body }: Response): AsyncGenerator<string> {
   const utf8 = new TextDecoder();
   let rest = '';
-  for await (const chunk of body ?? []) {
-    const lines = (rest + utf8.decode(chunk as Uint8Array, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
+  const reader = body?.getReader();
+  try {
+    for (;;) {
+      const chunk = await reader?.read();
+      if (chunk === undefined || chunk.done) return;
+      const lines = (rest + utf8.decode(chunk.value, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } finally {
+    // A reader that leaves early takes no more of the backup.
+    await reader?.cancel().catch(() => undefined);
   }
 }
 

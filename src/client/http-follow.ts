@@ -1,6 +1,5 @@
 // Follows a stream over HTTP: server-sent events. After a broken connection it reconnects and resumes after the last commit
 // it saw, so that a reader does not notice a restart of the engine.
-import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
@@ -51,11 +50,24 @@ export async function* followOver(transport: Transport, followed: Followed): Asy
       if (signal.aborted) return;
       // While connections bring nothing new, the pause between them doubles.
       pauseMs = at > from ? PAUSE_MS_MIN : Math.min(2 * pauseMs, PAUSE_MS_MAX);
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+      await pause(pauseMs, signal);
     }
   } finally {
     release();
   }
+}
+
+/** Waits so long, or until the signal aborts. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
 }
 
 /** The position after a commit that goes on at `at`; null for one of another stream. Only the first may begin before it. */

@@ -5,9 +5,11 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode } from '../../schemas/codec.ts';
 import { REQUEST_TIMEOUT_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { type Exchanger, type ExchangeReply, newExchanger } from './http-exchange.ts';
+import { platform } from '#client-platform';
 import { isHttpUrl } from './http-url.ts';
 import { joinSignals } from './join-signals.ts';
+import { FETCH_OPTIONS } from './platform/fetch-options.ts';
+import type { ExchangeReply, Exchanger } from './platform/platform.ts';
 import { rejectionFrom } from './problem.ts';
 import { wireText } from './wire-text.ts';
 
@@ -56,7 +58,7 @@ export function newTransport(url: string, token: string, { refuseListener }: Tra
   const base = url.replace(/\/+$/, '');
   const closing = new AbortController();
   let made: Exchanger | null = null;
-  const exchanger = (): Exchanger => (made ??= newExchanger(base, refuseListener));
+  const exchanger = (): Exchanger => (made ??= platform.newExchanger(base, refuseListener));
   const unreachable = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
 
   async function send({ path, signal: callerSignal }: StreamCall): Answer<OpenResponse> {
@@ -65,7 +67,7 @@ export function newTransport(url: string, token: string, { refuseListener }: Tra
     try {
       const refused = refuseListener?.() ?? null;
       if (refused !== null) throw new Error(refused);
-      const response = await fetch(base + path, { headers: headersOf({}, token), signal });
+      const response = await fetch(base + path, { ...FETCH_OPTIONS, headers: headersOf({}, token), signal });
       if (response.ok) return right({ response, release });
       const rejection = await rejectionOf(response);
       release();
@@ -79,7 +81,7 @@ export function newTransport(url: string, token: string, { refuseListener }: Tra
   }
 
   const exchanging =
-    <T>(read: (body: Buffer) => Either<Rejection, T>) =>
+    <T>(read: (reply: ExchangeReply) => Either<Rejection, T>) =>
     (call: HttpCall): TaskEither<Rejection, T> =>
     async () => {
       const { method, path, signal } = call;
@@ -91,20 +93,20 @@ export function newTransport(url: string, token: string, { refuseListener }: Tra
         const request = { method, path, headers: headersOf(call, token), body, signal, timeoutMs };
         if (closing.signal.aborted) return left(unreachable('was not called: this client is closed'));
         const reply = await exchanger().exchange(request);
-        return reply.status >= 200 && reply.status < 300 ? read(reply.body) : left(rejectionIn(reply));
+        return reply.status >= 200 && reply.status < 300 ? read(reply) : left(rejectionIn(reply.status, reply.text()));
       } catch (error) {
         return left(unreachable(`does not answer: ${reasonOf(error)}`));
       }
     };
 
   const call = <T>(codec: Codec<T>, request: HttpCall): TaskEither<Rejection, T> =>
-    exchanging((body) => {
-      const decoded = decode(codec, JSON.parse(body.toString()));
+    exchanging((reply) => {
+      const decoded = decode(codec, JSON.parse(reply.text()));
       if (!isLeft(decoded)) return decoded;
       const { path, message } = decoded.left;
       return left(unreachable(`did not answer like an engine: ${path} ${message}`));
     })(request);
-  const bytes = exchanging((body) => right(new Uint8Array(body)));
+  const bytes = exchanging((reply) => right(reply.bytes()));
 
   const close = (): void => {
     closing.abort();
@@ -134,22 +136,21 @@ function headersOf({ json, text, bytes }: Partial<HttpCall>, token: string): Rea
 function startTimeout(ms: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), ms);
-  timer.unref();
   return { signal: timeout.signal, cancel: () => clearTimeout(timer) };
 }
 
 const rejectionOf = async (response: Response): Promise<Rejection> =>
-  rejectionIn({ status: response.status, body: Buffer.from(await response.text().catch(() => '')) });
+  rejectionIn(response.status, await response.text().catch(() => ''));
 
-function rejectionIn({ status, body }: ExchangeReply): Rejection {
+function rejectionIn(status: number, body: string): Rejection {
   // An answer without problem details does not come from an engine.
   const unexpected = `unexpected answer ${status}; is this the address of an engine?`;
   return rejectionFrom(parsed(body)) ?? reject('closing', '', unexpected);
 }
 
-function parsed(body: Buffer): unknown {
+function parsed(body: string): unknown {
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(body);
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 // Joins several signals into one, for the duration of one request.
-import { setMaxListeners } from 'node:events';
+import { platform } from '#client-platform';
 
 export interface JoinedSignal {
   readonly signal: AbortSignal;
@@ -22,7 +22,7 @@ export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): J
     joined.abort();
   }
   // Many requests may listen at a time, which is not a leak.
-  setMaxListeners(0, ...sources);
+  platform.allowManyListeners(sources);
   for (const source of sources) source.addEventListener('abort', abort, { once: true });
   if (sources.some((source) => source.aborted)) abort();
   return { signal: joined.signal, release };

@@ -6,6 +6,7 @@ import type { SessionId } from '../../schemas/ids.ts';
 import { BODY_BYTES_MAX, BODY_VALUES_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Submit, type SubmitReceipt, SubmitsReply } from '../../schemas/wire.ts';
+import { platform } from '#client-platform';
 import type { Transport } from './http-transport.ts';
 import { rejectionFrom } from './problem.ts';
 import { wireText } from './wire-text.ts';
@@ -60,7 +61,7 @@ export function newSubmitBatch(
         answer(wired);
         return;
       }
-      if (waiting.length === 0) setImmediate(() => void flush());
+      if (waiting.length === 0) platform.afterThisTurn(() => void flush());
       waiting.push({ session, ...wired.right, answer });
     });
 }

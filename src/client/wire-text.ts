@@ -4,6 +4,7 @@ import { countMarks, tooManyMarks } from '../../schemas/json-scan.ts';
 import { checkJson } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, BODY_VALUES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { platform } from '#client-platform';
 
 export interface WireText {
   readonly text: string;
@@ -29,7 +30,7 @@ export function wireText(request: unknown): Either<Rejection, WireText> {
   const checked = checkJson(request ?? null);
   if (isLeft(checked)) return checked;
   const text = JSON.stringify(checked.right);
-  const bytes = Buffer.byteLength(text);
+  const bytes = platform.utf8Length(text);
   if (bytes > BODY_BYTES_MAX) {
     return left(reject('too_large', '', `the request has ${bytes} bytes; the limit is ${BODY_BYTES_MAX}`));
   }

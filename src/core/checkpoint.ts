@@ -4,7 +4,7 @@
 import type { Checkpoint, CheckpointHead, CheckpointLeaf, CheckpointProof } from '../../schemas/checkpoint.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type StreamRecord, versionAfter } from '../../schemas/record.ts';
-import { invariant } from '../../schemas/rejection.ts';
+import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
 import { leafDigest, merklePath, merkleRoot, rootFromPath } from './merkle.ts';
 import { newReplayer } from './replay.ts';
 
@@ -39,6 +39,37 @@ export function findTreeFault(file: Checkpoint | CheckpointProof): string | null
   const { root } = checkpointHead(sessions, head.created_at_ms);
   return root === head.root ? null : 'the root of its sessions is not the signed root';
 }
+
+/** What the platform's cryptography found out about a signed file. */
+export interface SignatureChecked {
+  /** The key that the reader trusts, as in the file; null when the key in the file is taken. */
+  readonly trusted: string | null;
+  /** The signature is that of the head by the key in the file. */
+  readonly isSigned: boolean;
+}
+
+/** What is wrong with a signed file; null when its key, signature and tree are right. */
+export function findSignedFault(
+  file: Checkpoint | CheckpointProof,
+  { trusted, isSigned }: SignatureChecked,
+): Rejection | null {
+  const wrong = (message: string): Rejection => reject('checkpoint_invalid', '', message);
+  if (trusted !== null && trusted !== file.public_key)
+    return wrong('it was signed with another key than the given one');
+  if (!isSigned) return wrong('the signature does not match this head and this key');
+  const fault = findTreeFault(file);
+  return fault === null ? null : wrong(fault);
+}
+
+/** The bytes before the 32 key bytes of an Ed25519 SubjectPublicKeyInfo (RFC 8410, section 4), in hexadecimal digits. */
+export const SPKI_PREFIX_HEX = '302a300506032b6570032100';
+
+/** Why a text is no public key that a checkpoint can be checked with. */
+export const NO_PUBLIC_KEY: Rejection = reject(
+  'key_invalid',
+  '',
+  'the key file does not hold a public Ed25519 key in PEM',
+);
 
 /** The proof that a checkpoint contains a session; null when it does not. */
 export function proveSession(checkpoint: Checkpoint, id: SessionId): CheckpointProof | null {

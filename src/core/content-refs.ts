@@ -19,7 +19,27 @@ export interface ContentRef {
 }
 
 /** The references of an event, or of a request, in its order. */
-export const contentRefs = (event: object): readonly ContentRef[] => refsIn(event, '');
+export const contentRefs = (event: object): readonly ContentRef[] => (mayRefer(event) ? refsIn(event, '') : []);
+
+/** False when the value contains no reference. Most events contain none, so no paths are made for them. */
+function mayRefer(value: object): boolean {
+  if (Array.isArray(value)) {
+    const items = value as readonly unknown[];
+    for (let index = 0; index < items.length; index += 1) {
+      const item = items[index];
+      if (isObject(item) && mayRefer(item)) return true;
+    }
+    return false;
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const key in fields) {
+    const item = fields[key];
+    if (isObject(item) ? !OPAQUE.has(key) && mayRefer(item) : key === 'ref') return true;
+  }
+  return false;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /**
  * The response of a model that an event names as evidence; null without one. It was stored without waiting for the disk, and

@@ -21,22 +21,24 @@ export interface ToolExplanation extends Omit<ToolVerdict, 'reasons'> {
   readonly since: { readonly position: number; readonly kind: string } | null;
 }
 
-/** Keeps, while a stream is folded, which event last changed the verdict on each tool. */
+/** Keeps, while a stream is folded, which events changed the verdict on each tool. */
 export interface ToolHistory {
   add(folded: FoldedEvent): void;
-  /** Explains every registered tool of the current state, by tool id. */
+  /** Explains every registered tool of one of the states so far, by tool id. */
   explain(state: SessionState): readonly ToolExplanation[];
 }
 
 export function newToolHistory(): ToolHistory {
-  const changes = new Map<string, NonNullable<ToolExplanation['since']>>();
+  const changes = new Map<string, NonNullable<ToolExplanation['since']>[]>();
   return {
     add({ position, event, before, after }) {
       if (before.effective_tools === after.effective_tools) return;
-      const known = new Map(before.effective_tools.verdicts.map((verdict) => [verdict.tool_id, verdict]));
+      const was = new Map(before.effective_tools.verdicts.map((verdict) => [verdict.tool_id, verdict]));
       for (const verdict of after.effective_tools.verdicts) {
-        if (isSame(known.get(verdict.tool_id), verdict)) continue;
-        changes.set(verdict.tool_id, { position, kind: event.kind });
+        if (isSame(was.get(verdict.tool_id), verdict)) continue;
+        const known = changes.get(verdict.tool_id) ?? [];
+        known.push({ position, kind: event.kind });
+        changes.set(verdict.tool_id, known);
       }
     },
     explain: (state) =>
@@ -47,7 +49,7 @@ export function newToolHistory(): ToolHistory {
           speaks_for: FOR.has(code),
           text: REASONS[code](state, verdict),
         })),
-        since: changes.get(verdict.tool_id) ?? null,
+        since: changes.get(verdict.tool_id)?.findLast(({ position }) => position < state.version) ?? null,
       })),
   };
 }

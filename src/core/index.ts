@@ -7,6 +7,7 @@ export { CALL_TRANSITIONS } from '../../reducers/call-status.ts';
 export { RUN_TRANSITIONS } from '../../reducers/run-phases.ts';
 export { canonicalBytes, digest } from '../../schemas/canonical.ts';
 export { eventDigest, genesisChain, genesisDigest, nextChain } from './chain.ts';
+export { type ChainCheck, type ChainChecked, newChainCheck } from './chain-check.ts';
 export {
   type CheckpointFault,
   type CheckpointWatch,
@@ -45,7 +46,15 @@ export { type LawCheck, newLawCheck } from './law-check.ts';
 export type { LawBreach, LawOnRecord } from './laws/breach.ts';
 export { packageDigest } from './package-parts.ts';
 export { type LineageCheck, type LineageFault, newLineageCheck } from './lineage.ts';
-export { type Divergence, type Replay, type Replayer, newReplayer, replay } from './replay.ts';
+export {
+  type Divergence,
+  type Replay,
+  type ReplayOptions,
+  type ReplayStart,
+  type Replayer,
+  newReplayer,
+  replay,
+} from './replay.ts';
 export { stateBytes, stateDigest } from './state-digest.ts';
 export { type RequiredAction, type SessionStatus, questionDigest, requiredActions, sessionStatus } from './status.ts';
 export { type NewStep, type Step, decodeEvent, step, stepNew } from './step.ts';

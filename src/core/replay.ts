@@ -61,13 +61,27 @@ export interface Replayer {
   result(): Replay;
 }
 
+export interface ReplayOptions {
+  /** Where to go on: after a commit whose digests agreed. From the beginning when absent. */
+  readonly from?: ReplayStart;
+  /** True: chain values are taken as they are recorded, for a reader that checks them beside (`newChainCheck`). */
+  readonly statesOnly?: boolean;
+}
+
+/** What was folded so far: the state after a commit, and the chain value. */
+export interface ReplayStart {
+  readonly state: SessionState;
+  readonly chain: Digest;
+}
+
 /**
  * A replayer of one stream. `onEvent` is called with each event that was folded, before the digests of its commit are
  * compared.
  */
-export function newReplayer(onEvent: OnEvent = () => undefined): Replayer {
+export function newReplayer(onEvent: OnEvent = () => undefined, options: ReplayOptions = {}): Replayer {
+  const fold: CommitFold = { onEvent, statesOnly: options.statesOnly ?? false };
   let tools: PackageRecord | null = null;
-  let head: Head | null = null;
+  let head: ReplayStart | null = options.from ?? null;
   let sealed: readonly SealedPage[] = [];
   let divergence: Divergence | null = null;
 
@@ -79,7 +93,7 @@ export function newReplayer(onEvent: OnEvent = () => undefined): Replayer {
   }
 
   function addCommit(record: CommitRecord): boolean {
-    const next = taken(foldCommit(head, record, onEvent));
+    const next = taken(foldCommit(head, record, fold));
     if (next === null) return false;
     ({ head, sealed } = next);
     return true;
@@ -91,7 +105,7 @@ export function newReplayer(onEvent: OnEvent = () => undefined): Replayer {
         tools = taken(readPackage(record, tools, head)) ?? tools;
         return divergence === null;
       case 'genesis':
-        head = taken(begin(record, tools, head)) ?? head;
+        head = taken(begin(record, tools, head, fold)) ?? head;
         return divergence === null;
       case 'commit':
         return addCommit(record);
@@ -116,16 +130,15 @@ export function newReplayer(onEvent: OnEvent = () => undefined): Replayer {
 type OnEvent = (folded: FoldedEvent) => void;
 type Place = Pick<Divergence, 'position' | 'commit'>;
 
-/** What was folded so far. */
-interface Head {
-  readonly state: SessionState;
-  readonly chain: Digest;
+interface CommitFold {
+  readonly onEvent: OnEvent;
+  readonly statesOnly: boolean;
 }
 
 function readPackage(
   { digest, tool_package }: PackageRecord,
   before: PackageRecord | null,
-  head: Head | null,
+  head: ReplayStart | null,
 ): Either<Divergence, PackageRecord> {
   if (before !== null) return left(badRecord(afterOf(head), 'the stream has a second tool package'));
   const checked = checkPackage(tool_package, digest);
@@ -133,7 +146,12 @@ function readPackage(
   return right({ kind: 'package', digest, tool_package: checked.right });
 }
 
-function begin(record: GenesisRecord, tools: PackageRecord | null, head: Head | null): Either<Divergence, Head> {
+function begin(
+  record: GenesisRecord,
+  tools: PackageRecord | null,
+  head: ReplayStart | null,
+  { statesOnly }: CommitFold,
+): Either<Divergence, ReplayStart> {
   if (head !== null) return left(badRecord(afterOf(head), 'the stream has a second genesis record'));
   const { tool_package_digest: named } = record.genesis;
   if (tools?.digest !== named) {
@@ -143,15 +161,19 @@ function begin(record: GenesisRecord, tools: PackageRecord | null, head: Head | 
   const checked = checkGenesis(record.genesis, tools.tool_package);
   if (isLeft(checked)) return left(refused(BEFORE, 'record', checked.left));
   const state = initialState(checked.right, tools.tool_package);
-  return comparedWith(record, BEFORE, { state, chain: genesisChain(state) });
+  return comparedWith(record, BEFORE, { state, chain: statesOnly ? record.chain : genesisChain(state) });
 }
 
 interface FoldedCommit {
-  readonly head: Head;
+  readonly head: ReplayStart;
   readonly sealed: readonly SealedPage[];
 }
 
-function foldCommit(from: Head | null, record: CommitRecord, onEvent: OnEvent): Either<Divergence, FoldedCommit> {
+function foldCommit(
+  from: ReplayStart | null,
+  record: CommitRecord,
+  { onEvent, statesOnly }: CommitFold,
+): Either<Divergence, FoldedCommit> {
   if (from === null) return left(badRecord(BEFORE, 'the stream does not begin with a genesis record'));
   const commit = from.state.version as number;
   if (record.position !== (commit as Position)) {
@@ -163,13 +185,13 @@ function foldCommit(from: Head | null, record: CommitRecord, onEvent: OnEvent): 
   for (const { position, event } of eventsIn(record)) {
     const folded = foldEvent(state, event);
     if (isLeft(folded)) return left(refused({ position, commit }, 'event', folded.left));
-    digests.push(eventDigest(event));
+    if (!statesOnly) digests.push(eventDigest(event));
     const { state: after, sealed: page } = folded.right;
     onEvent({ position, event: upcast(event), before: state, after, sealed: page });
     if (page !== null) sealed.push(page);
     state = after;
   }
-  const head = { state, chain: nextChain(from.chain, digests, stateDigest(state)) };
+  const head = { state, chain: statesOnly ? record.chain : nextChain(from.chain, digests, stateDigest(state)) };
   const compared = comparedWith(record, { position: state.version - 1, commit }, head);
   return isLeft(compared) ? compared : right({ head, sealed });
 }
@@ -178,8 +200,8 @@ function foldCommit(from: Head | null, record: CommitRecord, onEvent: OnEvent): 
 function comparedWith(
   record: Pick<CommitRecord, 'state_digest' | 'chain'>,
   at: Place,
-  head: Head,
-): Either<Divergence, Head> {
+  head: ReplayStart,
+): Either<Divergence, ReplayStart> {
   const replayed = { state_digest: stateDigest(head.state), chain: head.chain };
   for (const what of ['state_digest', 'chain'] as const) {
     if (record[what] === replayed[what]) continue;
@@ -189,17 +211,17 @@ function comparedWith(
 }
 
 /** The place of faults before the first commit. */
-const BEFORE = { position: -1, commit: null } as const;
+export const BEFORE = { position: -1, commit: null } as const;
 
 /** The place right after what was folded. */
-const afterOf = (head: Head | null): Place =>
+const afterOf = (head: ReplayStart | null): Place =>
   head === null ? BEFORE : { position: head.state.version, commit: head.state.version };
 
-const EMPTY: Divergence = { ...BEFORE, what: 'record', message: 'the stream has no genesis record' };
+export const EMPTY: Divergence = { ...BEFORE, what: 'record', message: 'the stream has no genesis record' };
 
-const badRecord = (at: Place, message: string): Divergence => ({ ...at, what: 'record', message });
+export const badRecord = (at: Place, message: string): Divergence => ({ ...at, what: 'record', message });
 
-const refused = (at: Place, what: Divergence['what'], { code, path, message }: Rejection): Divergence => ({
+export const refused = (at: Place, what: Divergence['what'], { code, path, message }: Rejection): Divergence => ({
   ...at,
   what,
   message: `${code} at "${path}": ${message}`,

@@ -52,8 +52,12 @@ export function newUnnamedBlobs(bytesMax: number = UNNAMED_BLOB_BYTES_MAX): Unna
 /** The blobs that a request names: those of its contents, and the responses of models in its events. */
 export function namedBlobs(request: object): readonly Digest[] {
   const events = 'events' in request && Array.isArray(request.events) ? request.events : [];
-  const responses = (events as readonly IngressEvent[]).map(responseRef);
-  return [...contentRefs(request), ...responses].flatMap((found) => (found === null ? [] : [found.ref]));
+  const named = contentRefs(request).map(({ ref }) => ref);
+  for (const event of events as readonly IngressEvent[]) {
+    const response = responseRef(event);
+    if (response !== null) named.push(response.ref);
+  }
+  return named;
 }
 
 const uploadsFull = (total: number, bytesMax: number): Rejection =>

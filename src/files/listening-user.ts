@@ -1,6 +1,7 @@
 // Which user's process listens on a port of this machine. When an engine is gone, any user, or
 // a command without a sandbox, can take its port of loopback, and would be sent the token.
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { type TableName, parseSockets, readFromProc } from './tcp-table.ts';
 
 /**
  * For `connect` with the token of a token file: why the process that listens on this loopback address must not be sent it, or
@@ -18,16 +19,13 @@ export function listeningUser(url: string, readTable: (name: TableName) => strin
   const { hostname, port, protocol } = new URL(url);
   const addresses = LOOPBACK[hostname];
   if (addresses === undefined) return null;
-  const listeners = TABLES.flatMap((name) => parseListeners(readTable(name)));
   const wanted = Number(port === '' ? (protocol === 'https:' ? 443 : 80) : port);
-  const here = listeners.filter((listener) => listener.port === wanted);
+  const here = parseSockets(readTable).filter(({ state, local }) => state === LISTENING && local.port === wanted);
   // A process that listens on the address itself comes before one that listens on all addresses.
-  const found = here.find(({ address }) => addresses.includes(address)) ?? here.find(({ address }) => ANY.has(address));
+  const found =
+    here.find(({ local }) => addresses.includes(local.address)) ?? here.find(({ local }) => ANY.has(local.address));
   return found?.uid ?? null;
 }
-
-type TableName = 'tcp' | 'tcp6';
-const TABLES: readonly TableName[] = ['tcp', 'tcp6'];
 
 // As the kernel writes them on little-endian machines: words of four bytes, each reversed (proc(5)).
 const IPV4 = '0100007F';
@@ -40,26 +38,4 @@ const LOOPBACK: Readonly<Record<string, readonly string[]>> = {
   localhost: [IPV4, MAPPED, IPV6],
 };
 
-interface Listener {
-  readonly address: string;
-  readonly port: number;
-  readonly uid: number;
-}
-
 const LISTENING = '0A';
-
-const parseListeners = (table: string): readonly Listener[] =>
-  table.split('\n').flatMap((line) => {
-    const [, local = '', , state, , , , uid] = line.trim().split(/\s+/);
-    const [address, port] = local.split(':');
-    if (state !== LISTENING || address === undefined || port === undefined) return [];
-    return [{ address, port: Number.parseInt(port, 16), uid: Number(uid) }];
-  });
-
-function readFromProc(name: TableName): string {
-  try {
-    return readFileSync(`/proc/net/${name}`, 'latin1');
-  } catch {
-    return '';
-  }
-}

@@ -34,27 +34,25 @@ import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { pause } from '../turns.ts';
 import { newBodyRoom } from './body-room.ts';
 import { readBytes, readJson } from './body.ts';
-import type { Door } from './door.ts';
 import { streamEvents } from './event-stream.ts';
 import { streamBackup } from './backup-stream.ts';
-import { type Guarded, guard, unauthorized } from './guard.ts';
+import { type GuardOptions, type Guarded, guard, unauthorized } from './guard.ts';
 import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
 import { type Operations, metricsResponse } from './operations.ts';
+import { type PageRoute, pageHandlers } from './page-handlers.ts';
+import type { Pages } from './pages.ts';
 import { problemOf, problemResponse } from './problem.ts';
 import { followFrom, listRequest, numberOf } from './query.ts';
 import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
-import type { TokenHolder, Tokens } from './tokens.ts';
+import type { TokenHolder } from './tokens.ts';
 
-export interface AppOptions {
-  readonly tokens: Tokens;
-  /** Host names that a request may name. */
-  readonly hosts: readonly string[];
+export interface AppOptions extends GuardOptions {
   readonly onError?: (error: unknown) => void;
   /** Serves `/metrics`. */
   readonly operations?: Operations;
-  /** Keeps the connections of those who name the token. */
-  readonly door?: Door;
+  /** The pages that have a token; without them, none can get one. */
+  readonly pages?: Pages;
 }
 
 type Asked = Context<Guarded>;
@@ -63,9 +61,10 @@ type Asked = Context<Guarded>;
 type Handler = (context: Asked, client: EngineClient) => Promise<Response>;
 
 /** The routes, under `/v1`. */
-export function newApp(client: EngineClient, { tokens, hosts, onError, operations, door }: AppOptions): Hono<Guarded> {
+export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded> {
+  const { onError, operations, pages } = options;
   const app = new Hono<Guarded>();
-  app.use('*', guard(tokens, hosts, door));
+  app.use('*', guard(options));
   app.notFound(() =>
     problemResponse(
       reject('not_found', '', 'there is no such route; docs/bridge.md lists the routes and their methods'),
@@ -99,6 +98,7 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
       operations === undefined
         ? problemResponse(reject('not_found', '', 'this server was started without figures'))
         : metricsResponse(operations),
+    ...pageHandlers(pages),
   };
   for (const name of Object.keys(ROUTES) as readonly RouteName[]) {
     const { method, path } = ROUTES[name];
@@ -118,7 +118,9 @@ export function newApp(client: EngineClient, { tokens, hosts, onError, operation
   return app;
 }
 
-const HANDLERS: Readonly<Record<Exclude<RouteName, 'followCommits' | 'lease' | 'backup' | 'metrics'>, Handler>> = {
+const HANDLERS: Readonly<
+  Record<Exclude<RouteName, 'followCommits' | 'lease' | 'backup' | 'metrics' | PageRoute>, Handler>
+> = {
   info: async (_context, client) => answer(await client.info()()),
   sessions: async (context, client) => {
     const request = listRequest(context);

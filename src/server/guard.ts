@@ -1,5 +1,5 @@
 // Decides which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot
-// reach the engine by DNS rebinding; there must be no Origin header; and the bearer token must match.
+// reach the engine by DNS rebinding; an Origin header must be that of the engine's own page; and the bearer token must match.
 import type { Context, MiddlewareHandler } from 'hono';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { pause } from '../turns.ts';
@@ -22,28 +22,31 @@ export interface Guarded {
   Variables: { readonly holder: TokenHolder; readonly room: RequestRoom };
 }
 
-/** `door`: keeps the connections of those who name a token; without one, as in a test without a server, none is kept. */
-export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): MiddlewareHandler<Guarded> {
+/** A page of this engine, as a browser says; else a program, or a browser that says nothing. */
+export type Sender = 'page' | 'program';
+
+/** Answers a request that needs no token; null for every other one. */
+export type OpenRoutes = (context: Context<Guarded>, sender: Sender) => Promise<Response> | null;
+
+export interface GuardOptions {
+  readonly tokens: Tokens;
+  /** Host names that a request may name. */
+  readonly hosts: readonly string[];
+  /** Keeps the connections of those who name a token; without one, as in a test without a server, none is kept. */
+  readonly door?: Door | undefined;
+  readonly openRoutes?: OpenRoutes | undefined;
+}
+
+export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): MiddlewareHandler<Guarded> {
   const viewers = newTurnstile(REQUESTS_OF_VIEWERS_MAX);
   return async (context, next) => {
     const socket = incomingOf(context)?.socket;
     // Requests that came in one packet with the one for which the connection was closed.
     if (isGone(socket)) return refused(GONE);
-    const host = (headerOf(context, 'host') ?? '').replace(/:\d+$/, '').toLowerCase();
-    if (!hosts.includes(host)) {
-      return refused(
-        reject('forbidden', '/host', `the host "${host}" is not a name of this engine; use ${hosts[0] ?? ''}`),
-      );
-    }
-    if (headerOf(context, 'origin') !== undefined) {
-      return refused(
-        reject(
-          'forbidden',
-          '/origin',
-          'requests with an Origin header are refused: a web page must not use the engine; send none',
-        ),
-      );
-    }
+    const sender = senderOf(context, hosts);
+    if (sender !== 'program' && sender !== 'page') return refused(sender);
+    const opened = openRoutes?.(context, sender) ?? null;
+    if (opened !== null) return await opened;
     const holder = holderOf(context, tokens);
     if (holder === null) return refused(unauthorized());
     context.set('holder', holder);
@@ -61,10 +64,30 @@ export function guard(tokens: Tokens, hosts: readonly string[], door?: Door): Mi
   };
 }
 
+/** Who sends a request, or why it is refused: it names another host, or it comes from another page. */
+function senderOf(context: Context, hosts: readonly string[]): Sender | Rejection {
+  const address = (headerOf(context, 'host') ?? '').toLowerCase();
+  const host = address.replace(/:\d+$/, '');
+  if (!hosts.includes(host)) {
+    return reject('forbidden', '/host', `the host "${host}" is not a name of this engine; use ${hosts[0] ?? ''}`);
+  }
+  const origin = headerOf(context, 'origin');
+  if (origin === undefined) return 'program';
+  // A page elsewhere cannot set either of the two. A browser sends the second only where no one in between can change it.
+  const isOwn = origin === `http://${address}` && headerOf(context, 'sec-fetch-site') === 'same-origin';
+  return isOwn ? 'page' : OTHER_ORIGIN;
+}
+
 function holderOf(context: Context<Guarded>, tokens: Tokens): TokenHolder | null {
   const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
   return given === undefined ? null : tokens.find(given);
 }
+
+const OTHER_ORIGIN = reject(
+  'forbidden',
+  '/origin',
+  'no page but that of this engine, in a browser that sends Sec-Fetch-Site, may use it; send no Origin header',
+);
 
 const isGone = (socket?: { readonly destroyed: boolean }): boolean => socket?.destroyed === true;
 
@@ -77,7 +100,7 @@ const NO_SLOT = reject(
 );
 
 /** The connection of a refused request is closed: whoever has the token does not send such requests. */
-function refused(rejection: Rejection): Response {
+export function refused(rejection: Rejection): Response {
   const response = problemResponse(rejection);
   response.headers.set('connection', 'close');
   return response;

@@ -1,8 +1,9 @@
 // Serves the engine of a data directory as `refold serve` does, from any program: with the tokens of the directory, at an
 // address that is published there, so that commands such as `refold approve` use this engine.
 import type { EngineClient } from '../client/client.ts';
+import type { Serving } from './listen.ts';
 import { keepPublished } from './published-address.ts';
-import { type ServeOptions, type Serving, serve } from './serve.ts';
+import { type ServeOptions, serve } from './serve.ts';
 import { openTokens } from './tokens.ts';
 
 /** How {@link serveDataDir} serves. */

@@ -20,6 +20,8 @@ export interface TokenHolder {
   readonly access: Access;
   /** Whether its token is still accepted. */
   isCurrent(): boolean;
+  /** It is a page in a browser, which got its token for a code. */
+  readonly isPage?: true;
 }
 
 export interface Tokens {

@@ -215,7 +215,7 @@ const verifies = (records: readonly StreamRecord[]): boolean => {
 };
 
 describe('a kept checkpoint', () => {
-  const SEEDS = roundsOf(8);
+  const SEEDS = roundsOf(4, 80);
 
   test.each(Object.entries(ATTACKS))('reveals an attempt to %s, and names the session', (name, attack) => {
     let consistent = 0;

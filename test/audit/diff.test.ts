@@ -5,7 +5,7 @@ import { type Json, type JsonObject, canonicalText, isJson } from '../../schemas
 import { type JsonDifference, diffJson } from '../../src/core/index.ts';
 import { roundsOf } from '../support/random.ts';
 
-const RUNS = { numRuns: roundsOf(500) };
+const RUNS = { numRuns: roundsOf(250, 5_000) };
 const ALL = 1_000_000;
 
 /** Small values over few keys, so two values often share parts. Some keys need escapes in a JSON pointer. */

@@ -196,7 +196,7 @@ describe('the conflict of two calls', () => {
   const tools = batchTools();
 
   test('explains every edge of a plan, and the plan orders every conflicting pair', () => {
-    for (let seed = 1; seed <= roundsOf(100, 2_000); seed += 1) {
+    for (let seed = 1; seed <= roundsOf(50, 2_000); seed += 1) {
       const { planned_calls, execution_plan } = planBatch(tools, randomBatch(randomFrom(seed), 24));
       const byId = new Map(planned_calls.map((planned) => [planned.call_id, planned]));
       const behind = new Map<CallId, Set<CallId>>();

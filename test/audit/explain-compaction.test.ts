@@ -6,7 +6,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import { EVENT_VERSION, type Position, type StreamRecord } from '../../schemas/index.ts';
-import { compactionLines } from '../../src/cli/audit/compaction-lines.ts';
+import { compactionLines } from '../../src/shown/compaction-lines.ts';
 import {
   type FoldedEvent,
   explainCompactions,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { StreamRecord } from '../../schemas/index.ts';
 import { type TurnExplanation, explainTurn } from '../../src/core/index.ts';
-import { turnLines } from '../../src/cli/audit/turn-lines.ts';
+import { turnLines } from '../../src/shown/turn-lines.ts';
 import { ROOT, jsonLines, refold } from '../support/e2e/refold.ts';
 
 const fileOf = (fixture: string): string => join(ROOT, `replay-fixtures/${fixture}/session.jsonl`);

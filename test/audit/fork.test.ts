@@ -227,7 +227,7 @@ describe('forks of random streams at random positions', () => {
 
   let cuts: readonly Cut[];
   beforeAll(() => {
-    cuts = Array.from({ length: roundsOf(12) }, (_, seed) => {
+    cuts = Array.from({ length: roundsOf(6, 120) }, (_, seed) => {
       const random = randomFrom(seed);
       const story = walk(seed, 60).session;
       const source = recordsOf(

@@ -139,7 +139,7 @@ describe('a call', () => {
 });
 
 test('in any session, each turn has its calls once, as explained, in spans without gaps', () => {
-  for (let seed = 1; seed <= roundsOf(12, 250); seed += 1) {
+  for (let seed = 1; seed <= roundsOf(6, 250); seed += 1) {
     const story = walk(seed, 80).session;
     const explained = explainedIn(story);
     const { over, open } = turnsOf(story);

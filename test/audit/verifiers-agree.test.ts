@@ -140,7 +140,7 @@ describe.skipIf(!hasPython)('refold verify and tools/verify.py', () => {
   test.each(Object.keys(EDITS))('reach the same verdict on an export with an edit: %s', async (name) => {
     const random = randomFrom(name.length);
     const edit = EDITS[name] as Edit;
-    const paths = Array.from({ length: roundsOf(8, 120) }, (_, index) => join(home, `${name.length}-${index}.jsonl`));
+    const paths = Array.from({ length: roundsOf(4, 120) }, (_, index) => join(home, `${name.length}-${index}.jsonl`));
     for (const path of paths) await writeFile(path, edit(EXPORT, random));
     const python = spawnSync('python3', ['-B', '-c', VERDICTS, join(ROOT, 'tools'), ...paths], { encoding: 'utf8' });
     const { stdout } = await refold(['verify', '--json', ...paths]);

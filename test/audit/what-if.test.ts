@@ -219,7 +219,7 @@ describe('laws', () => {
 
   test('no stream changes under its own tools', () => {
     let seen = 0;
-    for (let seed = 0; seed < roundsOf(30, 600); seed += 1) {
+    for (let seed = 0; seed < roundsOf(15, 600); seed += 1) {
       const walked = walk(seed, 60).session;
       for (const turn of of(walked, { ...walked.tool_package })) {
         seen += turn.calls;

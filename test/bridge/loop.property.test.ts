@@ -116,7 +116,7 @@ describe('any batch', () => {
         expect(endedAt - startedAt).toBe(plan === undefined ? Number.NaN : criticalPath(plan, calls));
         expectSettledOnce(world, [calls]);
       }),
-      { numRuns: roundsOf(35, 600) },
+      { numRuns: roundsOf(18, 600) },
     );
   });
 
@@ -140,7 +140,7 @@ describe('any batch', () => {
         }
         await bridge.stop();
       }),
-      { numRuns: roundsOf(35, 600) },
+      { numRuns: roundsOf(18, 600) },
     );
   });
 
@@ -156,7 +156,7 @@ describe('any batch', () => {
         expectSettledOnce(world, turns);
         expectRunOnce(world, turns);
       }),
-      { numRuns: roundsOf(70, 1_200) },
+      { numRuns: roundsOf(35, 1_200) },
     );
   });
 });

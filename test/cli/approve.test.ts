@@ -1,7 +1,7 @@
 // What `refold approve` says: what a grant covers, and why a call that no longer waits cannot be approved.
 import { expect, test } from 'vitest';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
-import { describeGrant } from '../../src/cli/commands/approve.ts';
+import { describeGrant } from '../../src/shown/describe-grant.ts';
 import { findAction } from '../../src/cli/people/waiting-calls.ts';
 import { newWorld, packageOf } from '../support/engine/world.ts';
 import { ASKS } from '../support/tools.ts';

@@ -16,6 +16,7 @@ import {
   eventsUntil,
   freshDirectory,
   refold,
+  refoldBuilt,
   refoldProcess,
   start,
   writeRecording,
@@ -116,7 +117,7 @@ test('a bridge whose workspace is not a directory reports its path and the reaso
 test('a run with an invalid recording leaves no session behind', async () => {
   const broken = at('broken.jsonl');
   await writeFile(broken, '{"turn":1,"content":\n');
-  const finished = await refoldProcess(['run', 'go', ...work(), '--recording', broken, '--data-dir', at('never')]);
+  const finished = await refoldBuilt(['run', 'go', ...work(), '--recording', broken, '--data-dir', at('never')]);
   expect(finished).toMatchObject({ code: 2, stderr: expect.stringContaining('line 1: the text is not JSON') });
   const sessions = await refold(['sessions', '--json', '--data-dir', at('never')]);
   expect(sessions).toEqual({ code: 0, stdout: '', stderr: '' });

@@ -2,7 +2,7 @@
 import { chownSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { freshDirectory, refoldProcess, writeRecording } from '../support/e2e/refold.ts';
+import { freshDirectory, refoldBuilt, writeRecording } from '../support/e2e/refold.ts';
 
 test('no tool plants a token where the next engine would look for it', async () => {
   const home = await freshDirectory();
@@ -24,7 +24,7 @@ test('no tool plants a token where the next engine would look for it', async () 
     { content: 'done' },
   ]);
   const places = ['--data-dir', join(home, 'data'), '--workspace', workspace, '--recording', recording];
-  await refoldProcess(['run', 'go', ...places, '--yes', '--json'], { HOME: workspace });
+  await refoldBuilt(['run', 'go', ...places, '--yes', '--json'], { HOME: workspace });
   const planted = join(workspace, '.refold');
   expect(existsSync(planted)).toBe(true);
   expect(statSync(planted).mode & 0o777).toBe(0o700);

@@ -12,9 +12,9 @@ import {
   PREVIEW_FILE_CHARS_MAX,
   PREVIEW_LINES_MAX,
 } from '../../schemas/limits.ts';
-import { type Hunk, compareTexts, linesOf } from '../../src/cli/preview/compare-texts.ts';
+import { type Hunk, compareTexts, linesOf } from '../../src/shown/compare-texts.ts';
 import { allArguments, previewCall } from '../../src/cli/preview/preview-call.ts';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/shown/visible.ts';
 import { workspaceFile } from '../../src/cli/preview/workspace-file.ts';
 
 const files: Readonly<Record<string, string>> = {

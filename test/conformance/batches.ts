@@ -9,6 +9,7 @@ import { session } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 import { type Line, linesOf } from './corpus-files.ts';
 import type { Section, Tally } from './tally.ts';
+import { runSteps } from '../../src/core/steps.ts';
 
 const PATH = 'unified/batches.jsonl';
 
@@ -34,13 +35,15 @@ interface RecordedCall {
 
 function checkLine({ place, text }: Line, tally: Tally): void {
   const { calls: given } = JSON.parse(text) as { readonly calls: readonly RecordedCall[] };
-  const calls = toObservedCalls(
-    1,
-    given.map(({ id, name, args, python }) => ({
-      ...(typeof id === 'string' && id !== '' ? { id } : {}),
-      name: offeredName(name),
-      arguments: (args ?? { python: python ?? '' }) as never,
-    })),
+  const calls = runSteps(
+    toObservedCalls(
+      1,
+      given.map(({ id, name, args, python }) => ({
+        ...(typeof id === 'string' && id !== '' ? { id } : {}),
+        name: offeredName(name),
+        arguments: (args ?? { python: python ?? '' }) as never,
+      })),
+    ),
   );
   tally.count('batches');
   tally.count('calls', calls.length);

@@ -20,6 +20,7 @@ import { contentDigest, filesBelow, readText } from './corpus-files.ts';
 import { UNDECODABLE } from './known-undecodable.ts';
 import { jsonOrText } from './recording.ts';
 import type { Section, Tally } from './tally.ts';
+import { runSteps } from '../../src/core/steps.ts';
 
 export const fixtures: Section = {
   name: 'vercel-ai-fixtures',
@@ -39,7 +40,7 @@ export const fixtures: Section = {
 function checkBody(path: string, text: string, tally: Tally): void {
   const body = parseExact(text);
   const dialect = isExactObject(body) ? dialectOfBody(body) : null;
-  if (dialect !== null) return decodes({ path, text }, dialect, tally, () => dialect.read(body));
+  if (dialect !== null) return decodes({ path, text }, dialect, tally, () => runSteps(dialect.read(body)));
   if (!isExactObject(body) || body['error'] === undefined) return otherFile(path, tally);
   // The bodies of errors do not name their API; each dialect must find a code for them.
   for (const dialect of DIALECTS) dialect.errorOf(body, 400);
@@ -132,9 +133,9 @@ function isTaken(fold: StreamFold, event: StreamEvent): boolean {
 function readAll(dialect: Dialect, events: readonly StreamEvent[]): void {
   const fold = dialect.newFold();
   for (const event of events) fold.add(event);
-  const final = fold.final();
+  const final = runSteps(fold.final());
   if (final === null) throw new ProviderError('provider_retryable', 'the stream has no end marker');
-  dialect.read(final);
+  runSteps(dialect.read(final));
 }
 
 function decodes(

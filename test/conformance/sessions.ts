@@ -12,6 +12,7 @@ import { type Line, filesBelow, linesOf } from './corpus-files.ts';
 import { anyLayout } from './layouts.ts';
 import { MODELS, checkRequests } from './requests.ts';
 import type { Section, Tally } from './tally.ts';
+import { runSteps } from '../../src/core/steps.ts';
 
 export const sessions: Section = {
   name: 'sessions',
@@ -134,7 +135,7 @@ function withReply(
 ): Session {
   const waiting = isWaiting(before) ? before : withInput(before, { kind: 'user', text: '' }, random);
   if (!isWaiting(waiting)) throw new Error(`no generate is owed in the phase ${waiting.phase()}`);
-  const observed = toObservedCalls(waiting.state.run?.turn ?? 1, calls).map(
+  const observed = runSteps(toObservedCalls(waiting.state.run?.turn ?? 1, calls)).map(
     ({ call_id, tool_name, arguments: args, provider_call_id }) =>
       call(call_id, tool_name, args ?? {}, provider_call_id === undefined ? {} : { provider_call_id }),
   );

@@ -133,7 +133,7 @@ describe('a recorded event', () => {
 
 test('events of random streams say exactly what their fold ends', () => {
   let ended = 0;
-  for (let seed = 1; seed <= roundsOf(30); seed += 1) {
+  for (let seed = 1; seed <= roundsOf(15, 300); seed += 1) {
     walk(seed, 120, (before, event, after) => {
       if (after === null) return;
       const started = Math.max(0, after.state.runs_started - (after.state.run === null ? 0 : 1));

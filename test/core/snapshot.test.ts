@@ -38,7 +38,7 @@ describe('a snapshot', () => {
         expect(stateBytes(read)).toEqual(stateBytes(walked.state));
         expect(effects(read)).toEqual(effects(walked.state));
       }),
-      { numRuns: roundsOf(6, 400) },
+      { numRuns: roundsOf(3, 400) },
     );
   });
 
@@ -59,7 +59,7 @@ describe('a snapshot', () => {
         const read = readSnapshot({ ...good, state });
         expect(read === null || state === good.state || Buffer.compare(stateBytes(read), bytes) === 0).toBe(true);
       }),
-      { numRuns: roundsOf(100, 4_000) },
+      { numRuns: roundsOf(50, 4_000) },
     );
   });
 

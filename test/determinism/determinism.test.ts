@@ -61,7 +61,7 @@ describe('a changed recording', () => {
     lines[index] = change(lines[index] as string);
     await mkdir(join(folder, 'changed'));
     await writeFile(join(folder, 'changed/session.jsonl'), lines.join('\n'));
-    const { code, same, rows } = await report(['--fixtures', folder]);
+    const { code, same, rows } = await report(['--spread', '--fixtures', folder]);
     expect({ code, same }).toEqual({ code: 1, same: false });
     return [...new Set(rows.map((row) => row.difference))];
   };

@@ -4,7 +4,7 @@ import { readDocument } from '../support/documents.ts';
 import { repositoryPaths } from '../conventions/source-files.ts';
 
 const paths = repositoryPaths();
-const SOURCE = /^(schemas|reducers|src|bridge|embed)\/.*\.ts$/;
+const SOURCE = /^(schemas|reducers|src|bridge|embed|inspector)\/.*\.ts$/;
 const folderOf = (path: string): string => path.split('/').slice(0, -1).join('/');
 const folders = ['bench', 'test', 'tools', ...new Set(paths.filter((path) => SOURCE.test(path)).map(folderOf))];
 

@@ -101,7 +101,7 @@ const CRASHES: readonly Crash[] = [
   { at: 'ended', key: 'both', a: 'succeeded once', turns: 3 },
 ];
 
-test.each(CRASHES.slice(0, roundsOf(3, CRASHES.length)))(
+test.each(CRASHES.slice(0, roundsOf(2, CRASHES.length)))(
   'killed $at, it goes on: every refund once, or told as unknown',
   async ({ at, key, a, turns }) => {
     const directory = await mkdtemp(join(tmpdir(), 'refold-agent-crash-'));

@@ -13,6 +13,7 @@ import {
   freshDirectory,
   jsonLines,
   refold,
+  refoldBuilt,
   refoldProcess,
   writeRecording,
 } from '../support/e2e/refold.ts';
@@ -57,7 +58,7 @@ beforeAll(async () => {
     { content: 'It says hello.' },
   ]);
   const run = ['run', 'what does it say?', '--workspace', workspace, '--recording', recording, '--json'];
-  const ran = await refoldProcess([...run, '--data-dir', data]);
+  const ran = await refoldBuilt([...run, '--data-dir', data]);
   if (ran.code !== 0) throw new Error(`refold run failed: ${ran.stdout}${ran.stderr}`);
   session = String(jsonLines((await onData('sessions', '--json')).stdout)[0]?.['session_id']);
 });
@@ -232,7 +233,7 @@ describe('a missing data directory', () => {
 });
 
 test('without a model, run says how to configure one', async () => {
-  const { code, stderr } = await refoldProcess(['run', 'hi', '--data-dir', data], {
+  const { code, stderr } = await refoldBuilt(['run', 'hi', '--data-dir', data], {
     OPENAI_BASE_URL: undefined,
     OPENAI_API_KEY: undefined,
   });

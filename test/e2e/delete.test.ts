@@ -1,10 +1,10 @@
-// `refold delete` as a process, beside an engine process that goes on.
+// `refold delete` beside an engine process that goes on.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { findEngine } from '../../src/cli/engine-address.ts';
 import { type EngineClient, must } from '../../src/client/index.ts';
-import { type Finished, type Started, freshDirectory, jsonLines, refoldProcess, start } from '../support/e2e/refold.ts';
+import { type Finished, type Started, freshDirectory, jsonLines, refold, start } from '../support/e2e/refold.ts';
 
 let dataDir: string;
 let engine: Started;
@@ -24,7 +24,7 @@ afterAll(async () => {
 const created = async (name: string): Promise<string> =>
   (await must(client.createSession({ session_id: brand(name) }))).session_id;
 
-const refoldHere = (...args: readonly string[]): Promise<Finished> => refoldProcess([...args, '--data-dir', dataDir]);
+const refoldHere = (...args: readonly string[]): Promise<Finished> => refold([...args, '--data-dir', dataDir]);
 
 describe('delete', () => {
   test('of a session leaves its id and its last chain value, and a second one is refused', async () => {

@@ -7,7 +7,15 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
 import type { StreamEvent } from '../../schemas/record.ts';
-import { CLI, type Finished, ROOT, freshDirectory, jsonLines, refoldProcess } from '../support/e2e/refold.ts';
+import {
+  CLI,
+  type Finished,
+  ROOT,
+  freshDirectory,
+  jsonLines,
+  refoldBuilt,
+  refoldProcess,
+} from '../support/e2e/refold.ts';
 
 const SHIPPED = join(ROOT, 'replay-fixtures/demo/workspace');
 
@@ -98,7 +106,7 @@ describe('refold demo', () => {
   test('prints turns, groups, results, rejections, and next commands that work as printed', async () => {
     const home = await freshDirectory();
     const data = join(home, 'its data');
-    const { code, stdout } = await refoldProcess(['demo'], { REFOLD_DATA_DIR: data });
+    const { code, stdout } = await refoldBuilt(['demo'], { REFOLD_DATA_DIR: data });
     expect(code).toBe(0);
     expect(stdout).toMatch(/turn 2 .*\n {2}group 1 \(7 in parallel\)/);
     expect(stdout).toContain('list_dir rejected: tool_unavailable');

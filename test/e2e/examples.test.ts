@@ -1,7 +1,8 @@
 // Each program under examples/ runs as its README says.
 import { execFile } from 'node:child_process';
-import { cp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordedTools } from '../../bridge/index.ts';
 import { ROOT } from '../support/e2e/refold.ts';
@@ -87,4 +88,40 @@ test('bridge-over-http: without Python it fails and says what to install', async
   expect(printed).toContain('python3 cannot be started');
   expect(printed).toContain('install Python 3.9 or newer');
   expect(code).toBe(1);
+});
+
+describe('ai-sdk-refund', () => {
+  const folder = join(ROOT, 'dist/example-ai-sdk-refund');
+  const modules = join(folder, 'node_modules');
+
+  // The real SDK runs it in compat/. Here it is a stand-in with the same loop, so that nothing is installed.
+  beforeAll(async () => {
+    const isOwn = (path: string): boolean => !path.includes('node_modules');
+    await cp(join(ROOT, 'examples/ai-sdk-refund'), folder, { recursive: true, filter: isOwn });
+    await mkdir(modules);
+    await symlink(ROOT, join(modules, 'refold'));
+    await writeStandIn('ai', AI);
+    await writeStandIn('zod', "export const z = { object: () => ({ type: 'object' }), string: () => ({}) };");
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const AI = `
+    import { generate } from './ai-sdk-loop.ts';
+    export const tool = (given) => given;
+    export const stepCountIs = (steps) => steps;
+    export const generateText = ({ stopWhen, ...options }) => generate({ ...options, stepsMax: stopWhen });`;
+
+  async function writeStandIn(name: string, contents: string): Promise<void> {
+    const stdin = { contents, resolveDir: join(ROOT, 'test/support/loops') };
+    await build({ stdin, bundle: true, format: 'esm', platform: 'node', outfile: join(modules, name, 'index.js') });
+    await writeFile(join(modules, name, 'package.json'), '{ "type": "module", "exports": "./index.js" }');
+  }
+
+  test('killed in a refund and started again: each refund once, and no turn is asked again', async () => {
+    const { code, printed } = await node(join(folder, 'main.mjs'));
+    expect(printed).toContain('first start: killed by SIGKILL');
+    expect(printed).toMatch(/refund_order-41: .*outcome_unknown.*\nrefund_order-42: order 42 is refunded\n/);
+    expect(printed).toContain('refunds that happened: 41, 42\nthe model was asked: turn 1, turn 2, turn 3\n');
+    expect(code).toBe(0);
+  });
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freshDirectory, refold, refoldProcess } from '../support/e2e/refold.ts';
+import { freshDirectory, refold, refoldBuilt, refoldProcess } from '../support/e2e/refold.ts';
 
 interface Asked {
   readonly authorization: string | undefined;
@@ -93,7 +93,7 @@ test('a live model works in a workspace until the run ends, and receives every r
   expect(stdout).not.toContain('sk-canary');
   const id = String(/session (s-\S+)/.exec(stdout)?.[1]);
   const again = ['run', 'again', '--session', id, '--workspace', workspace, '--data-dir', data, '--base-url', baseUrl];
-  expect(await refoldProcess(again)).toMatchObject({ code: 0 });
+  expect(await refoldBuilt(again)).toMatchObject({ code: 0 });
   // The command named no model, so the session's model is used.
   expect(asked[3]?.body.model).toBe('played');
   const { stdout: exported } = await refold(['events', '--json', id, '--data-dir', data]);

@@ -3,7 +3,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freshDirectory, jsonLines, refoldProcess } from '../support/e2e/refold.ts';
+import { freshDirectory, jsonLines, refold, refoldBuilt } from '../support/e2e/refold.ts';
 import { type ModelServer, openModelServer } from '../support/providers/model-server.ts';
 
 const KEY = 'sk-recorder-key-of-32-characters';
@@ -44,7 +44,7 @@ async function newPlaces(): Promise<Places> {
 }
 
 const run = ({ data, workspace }: Places, ...more: readonly string[]) =>
-  refoldProcess(
+  refoldBuilt(
     ['run', 'read a.txt', '--data-dir', data, '--workspace', workspace, '--sandbox', 'none', '--json', ...more],
     { OPENAI_API_KEY: KEY },
   );
@@ -72,7 +72,7 @@ test('a run is recorded, its requests are written again, its responses verified,
   const ran = await run(places, '--base-url', `${server.url}/v1`, '--model', 'm', '--record', cassette);
   expect(ran).toMatchObject({ code: 0 });
   const bodies = server.asked.map(({ body }) => body);
-  const { stdout: listed } = await refoldProcess(['sessions', '--data-dir', places.data, '--json']);
+  const { stdout: listed } = await refold(['sessions', '--data-dir', places.data, '--json']);
   const id = sessionOf(listed);
 
   // Every answer names its request and its response; the failed attempt too, without the key.
@@ -83,12 +83,12 @@ test('a run is recorded, its requests are written again, its responses verified,
   expect(await readFile(blobFile(places, failed?.['response']), 'utf8')).toContain('overloaded for ‹secret›');
 
   // The request is written again from the log.
-  const again = await refoldProcess(['request', id, '--turn', '2', '--data-dir', places.data, '--json']);
+  const again = await refold(['request', id, '--turn', '2', '--data-dir', places.data, '--json']);
   expect(again).toMatchObject({ code: 0 });
   expect(jsonLines(again.stdout)[0]).toMatchObject({ comparison: 'equal', body: bodies[2], path: '/chat/completions' });
-  const shown = await refoldProcess(['request', id, '--turn', '1', '--run', 'run-1', '--data-dir', places.data]);
+  const shown = await refold(['request', id, '--turn', '1', '--run', 'run-1', '--data-dir', places.data]);
   expect(shown.stdout).toContain(String(bodies[0]));
-  const unknown = await refoldProcess(['request', id, '--turn', '9', '--data-dir', places.data]);
+  const unknown = await refold(['request', id, '--turn', '9', '--data-dir', places.data]);
   expect(unknown).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('no answer of a model in turn 9') as string,
@@ -96,14 +96,14 @@ test('a run is recorded, its requests are written again, its responses verified,
 
   // The responses are checked where they are there.
   const verified = async (): Promise<{ readonly code: number | null; readonly blobs: unknown }> => {
-    const { code, stdout } = await refoldProcess(['verify', id, '--data-dir', places.data, '--json']);
+    const { code, stdout } = await refold(['verify', id, '--data-dir', places.data, '--json']);
     return { code, blobs: jsonLines(stdout)[0]?.['blobs'] };
   };
   expect(await verified()).toMatchObject({ code: 0, blobs: { absent: 0, bad: [] } });
   await rm(blobFile(places, failed?.['response']));
   expect(await verified()).toMatchObject({ code: 0, blobs: { absent: 1, bad: [] } });
   const file = join(await freshDirectory(), 'x.jsonl');
-  const exported = await refoldProcess(['export', id, '--data-dir', places.data, '-o', file, '--json']);
+  const exported = await refold(['export', id, '--data-dir', places.data, '-o', file, '--json']);
   expect(jsonLines(exported.stdout)[0]).toMatchObject({ responses: { named: 3, absent: 1 } });
   await writeFile(blobFile(places, first?.['response']), 'tampered');
   expect(await verified()).toMatchObject({

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { findEngine } from '../../src/cli/engine-address.ts';
 import { type EngineClient, connect, must } from '../../src/client/index.ts';
-import { CLI, freshDirectory, refoldProcess } from '../support/e2e/refold.ts';
+import { CLI, freshDirectory, refold } from '../support/e2e/refold.ts';
 import { fillDisk, freeDisk, mountSmallDisk } from '../support/journal/small-disk.ts';
 
 const SESSION = brand<'SessionId'>('s');
@@ -74,7 +74,7 @@ describe('serve, asked to stop while a bridge holds a lease', () => {
     })();
     served.child.kill('SIGTERM');
     await asking;
-    expect((await refoldProcess(['interrupt', SESSION, '--data-dir', dataDir])).code).toBe(0);
+    expect((await refold(['interrupt', SESSION, '--data-dir', dataDir])).code).toBe(0);
     await following;
     expect(followed).toEqual(['RunRequested', 'user.interrupt']);
     expect(await served.ended).toEqual([0, null]);
@@ -93,7 +93,7 @@ describe('serve, asked to stop while a bridge holds a lease', () => {
     await asking;
     served.child.kill(signal);
     expect(await served.ended).toEqual([code, null]);
-    expect((await refoldProcess(['verify', '--all', '--data-dir', dataDir])).stdout).toContain('1 stream, 1 event');
+    expect((await refold(['verify', '--all', '--data-dir', dataDir])).stdout).toContain('1 stream, 1 event');
   });
 });
 
@@ -123,7 +123,7 @@ describe('serve on a full disk', () => {
 
       await freeDisk(disk.directory);
       await served.line(({ message }) => String(message).includes('is published now'));
-      expect((await refoldProcess(['interrupt', SESSION, '--data-dir', dataDir])).code).toBe(0);
+      expect((await refold(['interrupt', SESSION, '--data-dir', dataDir])).code).toBe(0);
       served.child.kill('SIGTERM');
       expect(await served.ended).toEqual([0, null]);
     } finally {

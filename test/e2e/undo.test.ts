@@ -8,6 +8,7 @@ import {
   freshDirectory,
   jsonLines,
   refold,
+  refoldBuilt,
   refoldProcess,
   start,
   writeRecording,
@@ -23,8 +24,8 @@ let workspace: string;
 let session: string;
 let engine: Started | undefined;
 
-const undo = (call: string, ...more: readonly string[]): Promise<Finished> =>
-  refoldProcess(['undo', session, '--call', call, '--data-dir', data, ...more]);
+const undoing = (call: string): readonly string[] => ['undo', session, '--call', call, '--data-dir', data];
+const undo = (call: string, ...more: readonly string[]): Promise<Finished> => refoldBuilt([...undoing(call), ...more]);
 
 beforeAll(async () => {
   const home = await freshDirectory();
@@ -46,7 +47,7 @@ beforeAll(async () => {
     { content: 'Done.' },
   ]);
   const run = ['run', 'change things', '--workspace', workspace, '--recording', recording, '--sandbox', 'none'];
-  const ran = await refoldProcess([...run, '--data-dir', data, '--json']);
+  const ran = await refoldBuilt([...run, '--data-dir', data, '--json']);
   if (ran.code !== 0) throw new Error(`refold run failed: ${ran.stdout}${ran.stderr}`);
   session = String(jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout)[0]?.['session_id']);
 });
@@ -55,7 +56,7 @@ afterAll(() => engine?.kill());
 
 describe('refold undo', () => {
   test('restores deleted files with their mode, and removes added files with their directories', async () => {
-    const { code, stdout, stderr } = await undo('patch');
+    const { code, stdout, stderr } = await refoldProcess(undoing('patch'));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe('put back  gone.sh\nremoved   new/deep/added.txt\n');
     expect((await readdir(workspace)).sort()).toEqual(['a.txt', 'gone.sh']);

@@ -128,6 +128,6 @@ test('any order of answers, with restarts in between, ends in the same state', a
         expect(ofContent(await durable(world.disk))).toBe(reference);
       },
     ),
-    { numRuns: roundsOf(25) },
+    { numRuns: roundsOf(13, 250) },
   );
 });

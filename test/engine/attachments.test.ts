@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Attachment } from '../../schemas/content.ts';
 import { brand } from '../../schemas/ids.ts';
 import { ATTACHMENTS_MAX, ATTACHMENT_BYTES_MAX, GC_GRACE_MS } from '../../schemas/limits.ts';
-import { newBlobCheck } from '../../src/cli/audit/blob-check.ts';
+import { newBlobCheck } from '../../src/client/watch/blob-check.ts';
 import { must } from '../../src/client/must.ts';
 import { replay } from '../../src/core/index.ts';
 import { collectBlobs } from '../../src/engine/collect-blobs.ts';

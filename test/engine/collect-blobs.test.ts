@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
-import { newBlobCheck } from '../../src/cli/audit/blob-check.ts';
+import { newBlobCheck } from '../../src/client/watch/blob-check.ts';
 import { must } from '../../src/client/must.ts';
 import { type Collection, collectBlobs } from '../../src/engine/collect-blobs.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
@@ -149,7 +149,7 @@ describe('the collection of blobs', () => {
         await world.restart();
         for (const id of runs.keys()) expect(await missingOf(world, id)).toEqual([]);
       }),
-      { numRuns: roundsOf(12) },
+      { numRuns: roundsOf(6, 120) },
     );
   });
 });

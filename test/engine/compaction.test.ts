@@ -1,7 +1,7 @@
 // A compaction through the engine: leased, fenced, owed again after a restart; its pages stay in the store.
 import { expect, test } from 'vitest';
 import { COMPACT_ENTRIES_MIN, GC_GRACE_MS } from '../../schemas/limits.ts';
-import { newBlobCheck } from '../../src/cli/audit/blob-check.ts';
+import { newBlobCheck } from '../../src/client/watch/blob-check.ts';
 import { must } from '../../src/client/must.ts';
 import { replay } from '../../src/core/index.ts';
 import { collectBlobs } from '../../src/engine/collect-blobs.ts';

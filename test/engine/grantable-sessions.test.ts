@@ -134,7 +134,7 @@ test('a request is granted every effect that is free, whatever other requests fo
       }
       table.close();
     }),
-    { numRuns: roundsOf(400) },
+    { numRuns: roundsOf(200, 4_000) },
   );
 });
 

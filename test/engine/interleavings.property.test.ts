@@ -168,7 +168,7 @@ async function play(seed: number): Promise<World> {
 
 describe('two bridges under random faults', () => {
   test('settle every call exactly once and end the run', async () => {
-    for (let seed = 1; seed <= roundsOf(40); seed += 1) {
+    for (let seed = 1; seed <= roundsOf(20, 400); seed += 1) {
       const world = await play(seed);
       world.disk.fault = () => null;
       const records = await must(world.engine.client.records(SESSION));

@@ -1,7 +1,7 @@
 // Which responses of models a collection keeps: the log says it, whatever options a bridge has later.
 import { expect, test } from 'vitest';
 import { GC_GRACE_MS } from '../../schemas/limits.ts';
-import { newBlobCheck } from '../../src/cli/audit/blob-check.ts';
+import { newBlobCheck } from '../../src/client/watch/blob-check.ts';
 import { must } from '../../src/client/must.ts';
 import { digestText } from '../../schemas/canonical.ts';
 import type { Digest } from '../../schemas/ids.ts';

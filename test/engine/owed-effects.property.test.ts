@@ -21,7 +21,7 @@ const kept = (owed: OwedEffects): readonly string[] =>
 
 test('the owed effects of any stream equal those of its state', () => {
   let waitedToRetry = 0;
-  for (let seed = 1; seed <= roundsOf(70, 1_500); seed += 1) {
+  for (let seed = 1; seed <= roundsOf(35, 1_500); seed += 1) {
     let owed: OwedEffects | null = null;
     walk(seed, 120, (before, event, after) => {
       if (after === null) return;

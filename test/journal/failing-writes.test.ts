@@ -167,7 +167,7 @@ describe('a journal whose writes fail', () => {
           });
         },
       ),
-      { numRuns: roundsOf(35, 600) },
+      { numRuns: roundsOf(18, 600) },
     );
   });
 

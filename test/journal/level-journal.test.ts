@@ -27,7 +27,7 @@ journalContract(
       },
     };
   },
-  { modelRuns: roundsOf(30, 600) },
+  { modelRuns: roundsOf(15, 600) },
 );
 
 describe('the journal on LevelDB', () => {

@@ -8,5 +8,5 @@ journalContract(
     const journal = openMemoryJournal();
     return { journal, reopen: async () => journal, dispose: () => journal.close() };
   },
-  { modelRuns: roundsOf(100, 2_000) },
+  { modelRuns: roundsOf(50, 2_000) },
 );

@@ -21,5 +21,5 @@ journalContract(
       dispose: () => journal.close(),
     };
   },
-  { modelRuns: roundsOf(100, 2_000) },
+  { modelRuns: roundsOf(50, 2_000) },
 );

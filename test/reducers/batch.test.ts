@@ -164,7 +164,7 @@ describe('pairing', () => {
           expect(results.every((entry) => entry.content !== undefined)).toBe(true);
         },
       ),
-      { numRuns: roundsOf(300) },
+      { numRuns: roundsOf(150, 3_000) },
     );
   });
 

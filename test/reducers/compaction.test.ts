@@ -6,6 +6,7 @@ import type { TranscriptEntry, TranscriptPage } from '../../schemas/state.ts';
 import { COMPACT_ENTRIES_MIN } from '../../schemas/limits.ts';
 import { type Session, ZERO_DIGEST, call, fold, say, session, textOf } from '../support/session.ts';
 import { effects, initialState, stepNew } from '../../src/core/index.ts';
+import { roundsOf } from '../support/random.ts';
 import { walk } from '../support/streams.ts';
 
 const MARK = 100;
@@ -232,7 +233,7 @@ test('random histories: a summary stands for whole turns, pages and open entries
         expect(of.state.active_tool_batch).toBeNull();
       }
     }),
-    { numRuns: 60, seed: 7 },
+    { numRuns: roundsOf(30), seed: 7 },
   );
   expect(compactions).toBeGreaterThan(8);
 });

@@ -30,7 +30,7 @@ const inShort = (plan: ToolBatchPlan): ReferencePlan => ({
 describe('the planner agrees with the reference', () => {
   test('on random batches of paths, patches, barriers, duplicates and refusals', () => {
     const random = randomFrom(1);
-    for (let round = 0; round < roundsOf(3_000, 160_000); round += 1) {
+    for (let round = 0; round < roundsOf(1_500, 160_000); round += 1) {
       const batch = randomBatch(random, random.oneIn(20) ? 40 : 9);
       const tools = random.oneIn(4) ? WITHOUT_TOPIC : TOOLS;
       const offer = random.oneIn(4) ? WITHOUT_TOPIC : null;
@@ -55,7 +55,7 @@ describe('the planner agrees with the reference', () => {
         const batch = names.map(([name, args], index) => call(`c${index}`, name, args));
         expect(inShort(planBatch(TOOLS, batch))).toStrictEqual(referencePlan(TOOLS, batch));
       }),
-      { numRuns: roundsOf(1_000, 20_000) },
+      { numRuns: roundsOf(500, 20_000) },
     );
   });
 
@@ -98,7 +98,7 @@ describe('the planner agrees with the reference', () => {
           Object.fromEntries(reductionOf(conflicts).map((edges, j) => [ids[j], edges.map((i) => ids[i])])),
         );
       }),
-      { numRuns: roundsOf(1_000, 20_000) },
+      { numRuns: roundsOf(500, 20_000) },
     );
   });
 });
@@ -140,7 +140,7 @@ describe('a plan', () => {
   const holds = (property: (plan: ToolBatchPlan) => void): void => {
     fc.assert(
       fc.property(batches, (batch) => property(planBatch(TOOLS, batch))),
-      { numRuns: roundsOf(300, 5_000) },
+      { numRuns: roundsOf(150, 5_000) },
     );
   };
 
@@ -203,7 +203,7 @@ describe('a plan', () => {
           plan.planned_calls.map(({ call_id }) => call_id).toSorted(),
         );
       }),
-      { numRuns: roundsOf(300, 5_000) },
+      { numRuns: roundsOf(150, 5_000) },
     );
   });
 });

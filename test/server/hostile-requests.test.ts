@@ -61,7 +61,7 @@ test('the corpus has more than 300 cases, each with a name of its own', () => {
   expect(new Set(CORPUS.map(({ name }) => name)).size).toBe(CORPUS.length);
 });
 
-const EVERY = CORPUS.length / roundsOf(16, CORPUS.length);
+const EVERY = CORPUS.length / roundsOf(10, CORPUS.length);
 
 // In a sample, every so many cases: all kinds are among them.
 test('no hostile request holds the event loop 50 ms longer than it is held anyway, and each gets an answer', async () => {

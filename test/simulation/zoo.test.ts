@@ -7,6 +7,7 @@ import { ENGINE_BUGS } from '../support/simulation/zoo/engine-bugs.ts';
 import { BRIDGE_BUGS } from '../support/simulation/zoo/bridge-bugs.ts';
 import { type Violation, simulate } from '../../src/testing/index.ts';
 import { LAWS } from '../../src/testing/laws/laws.ts';
+import { roundsOf } from '../support/random.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 import { STALLED, UNDO_STALLED } from '../support/simulation/zoo/stalled.ts';
 import { type Bug, type Bugs, planted } from '../support/simulation/zoo/planted.ts';
@@ -68,8 +69,9 @@ describe('the simulator finds', () => {
     expect(unbroken, 'plant a bug that breaks it: CONTRIBUTING.md, "Change a law"').toEqual([]);
   });
 
-  test('nothing without a planted bug, at the same seeds', async () => {
-    for (const { seed } of Object.values(ZOO)) {
+  test('nothing without a planted bug, at the same seeds', { timeout: 600_000 }, async () => {
+    const bugs = Object.values(ZOO);
+    for (const { seed } of bugs.slice(0, roundsOf(12, bugs.length))) {
       expect((await simulate({ seed, bridge: refoldBridge })).violations, `seed ${seed}`).toEqual([]);
     }
   });

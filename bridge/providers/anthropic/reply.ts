@@ -2,6 +2,7 @@
 import type { LayoutPart, Stop, StopReason } from '../../../schemas/model-turn.ts';
 import type { Json } from '../../../schemas/json.ts';
 import type { Usage } from '../../../schemas/run.ts';
+import type { Steps } from '../../../src/core/steps.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -12,18 +13,20 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
+import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { messagesError } from './failure.ts';
 
 /** Throws a {@link ProviderError} when the body is an error or no message. */
-export function readMessage(final: ExactJson): GenerateReply {
+export function* readMessage(final: ExactJson): Steps<GenerateReply> {
   if (!isExactObject(final)) throw unreadable('', 'must be an object');
   if (final['type'] === 'error' || isExactObject(final['error'])) throw messagesError(final, null);
   const { content, stop_reason: word } = final;
   if (!Array.isArray(content)) throw unreadable('/content', 'must be a list of blocks');
-  const turn = readBlocks(content as readonly ExactJson[], isCut(word));
-  if (isExactObject(final['container'])) turn.parts.push({ item: exactText({ container: final['container'] }) });
+  const turn = yield* readBlocks(content as readonly ExactJson[], isCut(word));
+  if (isExactObject(final['container'])) turn.parts.push({ item: yield* textSteps({ container: final['container'] }) });
   const stop = stopOf(word, turn.calls.length > 0);
   const { calls, parts } = turn;
   const usage = isExactObject(final['usage']) ? countsOf(final['usage']) : null;
@@ -38,44 +41,63 @@ interface Turn {
   readonly parts: LayoutPart[];
 }
 
-function readBlocks(content: readonly ExactJson[], cut: boolean): Turn {
+function* readBlocks(content: readonly ExactJson[], cut: boolean): Steps<Turn> {
   const turn: Turn = { texts: [], calls: [], parts: [] };
+  const written = { chars: 0 };
   for (const [index, block] of content.entries()) {
+    if (endsStep(index)) yield;
     const path = `/content/${index}`;
     if (!isExactObject(block)) throw unreadable(path, 'must be an object');
     const type = block['type'];
     if (typeof type !== 'string') throw unreadable(`${path}/type`, 'must be text');
-    if (type === 'text') readText(turn, block, path);
-    else if (type === 'tool_use') readCall(turn, block, cut && index === content.length - 1);
-    else turn.parts.push({ item: exactText(block) });
+    const known = KNOWN_FIELDS.get(type);
+    if (known === undefined) {
+      turn.parts.push({ item: yield* textSteps(block, written) });
+      continue;
+    }
+    const fields = furtherOf(block, known);
+    const further = fields === null ? null : yield* textSteps(fields, written);
+    if (type === 'text') readText(turn, block, { path, further });
+    else readCall(turn, block, { isLastOfCut: cut && index === content.length - 1, further });
   }
   return turn;
 }
 
-function readText({ texts, parts }: Turn, block: ExactObject, path: string): void {
+interface ReadText {
+  readonly path: string;
+  /** The further fields of the block as JSON text; null when there are none. */
+  readonly further: string | null;
+}
+
+function readText({ texts, parts }: Turn, block: ExactObject, { path, further }: ReadText): void {
   const { text } = block;
   if (typeof text !== 'string') throw unreadable(`${path}/text`, 'must be text');
-  const further = furtherOf(block, TEXT_FIELDS);
   if (text === '' && further === null) return;
   texts.push(text);
   parts.push(further === null ? { text: text.length } : { text: text.length, with: further });
 }
 
-function readCall({ calls, parts }: Turn, block: ExactObject, isLastOfCut: boolean): void {
+interface ReadCall extends Pick<ReadText, 'further'> {
+  readonly isLastOfCut: boolean;
+}
+
+function readCall({ calls, parts }: Turn, block: ExactObject, { isLastOfCut, further }: ReadCall): void {
   const { id, name, input } = block;
-  const further = furtherOf(block, CALL_FIELDS);
   parts.push(further === null ? { call: calls.length } : { call: calls.length, with: further });
   const said = { name: textIn(name), ...argumentsOf(input, isLastOfCut) };
   calls.push(typeof id === 'string' && id !== '' ? { id, ...said } : said);
 }
 
-const TEXT_FIELDS: ReadonlySet<string> = new Set(['type', 'text']);
-const CALL_FIELDS: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
+/** The fields that are read of the blocks that are not kept as items. */
+const KNOWN_FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['text', new Set(['type', 'text'])],
+  ['tool_use', new Set(['type', 'id', 'name', 'input'])],
+]);
 
-/** The other fields of a block as JSON text; null when there are none, as mostly. */
-function furtherOf(block: ExactObject, known: ReadonlySet<string>): string | null {
+/** The other fields of a block; null when there are none, as mostly. */
+function furtherOf(block: ExactObject, known: ReadonlySet<string>): ExactObject | null {
   const further = Object.keys(block).filter((key) => !known.has(key));
-  return further.length === 0 ? null : exactText(Object.fromEntries(further.map((key) => [key, block[key] ?? null])));
+  return further.length === 0 ? null : Object.fromEntries(further.map((key) => [key, block[key] ?? null]));
 }
 
 type Arguments = Pick<ReplyCall, 'arguments' | 'arguments_text'>;

@@ -6,11 +6,12 @@ import {
   isExactObject,
   listIn,
   objectIn,
-  parseExact,
   setFields,
   textIn,
 } from '../api/exact-json.ts';
-import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
+import type { Steps } from '../../../src/core/steps.ts';
+import { type StreamEvent, type StreamFold, endsStep, parseEvent } from '../api/dialect.ts';
+import { parseSteps } from '../api/long-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { messagesError } from './failure.ts';
 
@@ -40,7 +41,9 @@ export function newMessageFold(): StreamFold {
   return {
     add: (event) => (message.closed ? [] : addEvent(message, event)),
     isClosed: () => message.closed,
-    final: () => (message.closed && message.fields !== null ? finalOf(message, message.fields) : null),
+    *final() {
+      return message.closed && message.fields !== null ? yield* finalOf(message, message.fields) : null;
+    },
   };
 }
 
@@ -178,25 +181,29 @@ function addMessageDelta(message: Message, event: ExactObject): void {
   setFields((message.usage ??= {}), Object.fromEntries(counted));
 }
 
-function finalOf({ usage, blocks }: Message, fields: ExactObject): ExactObject {
-  const content = [...blocks].sort(([a], [b]) => a - b).map(([, block]) => finalBlock(block));
+function* finalOf({ usage, blocks }: Message, fields: ExactObject): Steps<ExactObject> {
+  const content: ExactJson[] = [];
+  for (const [, block] of [...blocks].sort(([a], [b]) => a - b)) {
+    content.push(yield* finalBlock(block));
+    if (endsStep(content.length)) yield;
+  }
   return { ...fields, content, ...(usage === null ? {} : { usage }) };
 }
 
-function finalBlock({ start, texts, lists, values, input }: Block): ExactObject {
+function* finalBlock({ start, texts, lists, values, input }: Block): Steps<ExactObject> {
   const fields: Record<string, ExactJson> = { ...start };
   for (const [key, value] of values) fields[key] = value;
   for (const [key, pieces] of texts) fields[key] = textIn(start[key]) + pieces.join('');
   for (const [key, entries] of lists) fields[key] = [...listIn(start[key]), ...entries];
   const written = input.join('');
-  if (written.trim() !== '') fields['input'] = inputOf(written);
+  if (written.trim() !== '') fields['input'] = yield* inputOf(written);
   return fields;
 }
 
 /** The object that the model wrote; the text itself when it wrote none, so that the engine can tell the model. */
-function inputOf(written: string): ExactJson {
+function* inputOf(written: string): Steps<ExactJson> {
   try {
-    const value = parseExact(written);
+    const value = yield* parseSteps(written, { refuse: () => undefined });
     return isExactObject(value) ? value : written;
   } catch {
     return written;

@@ -4,6 +4,7 @@ import { MODEL_SERVER_NAMES, type ModelServerName } from '../../../src/files/mod
 import { MODEL_UNNAMED } from '../../../schemas/run.ts';
 import type { BridgeClock } from '../../../src/clock.ts';
 import { messageOf } from '../../log.ts';
+import { inBreaths } from '../../secrets/breath.ts';
 import { type Redactor, createRedactor } from '../../secrets/redactor.ts';
 import {
   type GenerateReply,
@@ -174,7 +175,8 @@ async function exchange(attempt: Attempt, wire: WireBytes, sent: WireAttempt): P
     sent.headers = response.headers;
     silence.heard();
     if (!response.ok) return await readRefusal(response, { silence, received }, attempt);
-    return asked(model, dialect.read(await readAnswer(response, silence, dialect, { onDelta, received })));
+    const final = await readAnswer(response, silence, dialect, { onDelta, received });
+    return asked(model, await inBreaths(dialect.read(final)));
   } catch (error) {
     if (error instanceof ProviderError) return new AttemptFailed(error);
     if (silence.isOver()) return failed(new ProviderError('provider_retryable', silence.message));

@@ -1,6 +1,7 @@
 // What one API of models is to the bridge: how a request is written, how a stream becomes the API's own final form, and how
 // that form is read. A dialect is pure: it uses no clock and no network (bridge/providers/api/api-provider.ts does).
 import type { ModelApi } from '../../../schemas/model-turn.ts';
+import type { Steps } from '../../../src/core/steps.ts';
 import type { GenerateReply, GenerateRequest, ProviderError, ReplyDelta } from '../provider.ts';
 import { type ExactJson, parseExact } from './exact-json.ts';
 
@@ -13,15 +14,21 @@ export interface Dialect {
   newFold(): StreamFold;
   /**
    * Reads the final form, streamed or plain. Throws a {@link ProviderError}: `provider_retryable` for an answer that is
-   * none, an error inside a 200 as {@link Dialect.errorOf} reads it.
+   * none, an error inside a 200 as {@link Dialect.errorOf} reads it. Answers of usual sizes take one step.
    */
-  read(final: ExactJson): GenerateReply;
+  read(final: ExactJson): Steps<GenerateReply>;
   /**
    * The error in a body or an event. `status` is null when it came inside a 200. `body` is the text when it is not JSON.
    * The message is whole: the caller clips it and cuts keys out.
    */
   errorOf(body: ExactJson, status: number | null): ProviderError;
 }
+
+/** Most blocks, calls or events of an answer that are put together or read in one step. */
+const ITEMS_A_STEP = 1_024;
+
+/** True when a step ends after the item with this index. */
+export const endsStep = (index: number): boolean => index % ITEMS_A_STEP === ITEMS_A_STEP - 1;
 
 export interface RequestTarget {
   /** The model to name: the options' own, or the run's. */
@@ -62,5 +69,5 @@ export interface StreamFold {
   /** The end marker has come: nothing that follows matters. */
   isClosed(): boolean;
   /** The final form, as the API answers without a stream; null when the stream has not come to its end marker. */
-  final(): ExactJson | null;
+  final(): Steps<ExactJson | null>;
 }

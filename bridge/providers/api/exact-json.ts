@@ -31,21 +31,23 @@ export function parseExact(text: string): ExactJson {
 
 /** False when no number changes: nearly always. */
 function mayChange(text: string): boolean {
-  MAY_CHANGE.lastIndex = 0;
-  // The match ends inside a number, or in white space; `exec` would make an array for each.
-  while (MAY_CHANGE.test(text)) {
-    const inside = MAY_CHANGE.lastIndex;
+  LONG_NUMBER.lastIndex = 0;
+  // The match ends inside a number; `exec` would make an array for each.
+  while (LONG_NUMBER.test(text)) {
+    const inside = LONG_NUMBER.lastIndex;
     let start = inside;
     while (isOfNumber(text.charCodeAt(start - 1))) start -= 1;
-    if (start === inside || !isKept(text.slice(start, numberEnd(text, inside)))) return true;
+    if (!isKept(text.slice(start, numberEnd(text, inside)))) return true;
   }
-  return false;
+  return text.includes('-0') && NEGATIVE_ZERO.test(text);
 }
 
-// Sixteen digits, an exponent, or a negative zero, where a number may stand (RFC 8259: after `:`, `,` or `[`, or alone), or more
-// white space than is followed here. A match inside a string costs time, not truth; without the place before it, the ids and
-// signatures of most responses would match. It takes a third of the time of JSON.parse; to walk the text takes twice that time.
-const MAY_CHANGE = /[:,[](?:[-0-9]|\s{1,64}[-0-9])(?:[0-9.]{15}|[0-9.]*[eE]|(?<=-)0(?:\.0+)?(?![0-9.]))|[:,[]\s{65}/g;
+// Sixteen characters or an exponent, where a number may stand (RFC 8259: after `:`, `,`, `[` or white space, or alone). A match
+// inside a string costs time, not truth; without the place before it, the ids and signatures of most responses would match.
+// Its first four characters stand together seldom, so that the search skips most of the text: it takes a fifth of the time of
+// JSON.parse, and to walk the text takes five times as long.
+const LONG_NUMBER = /[\s:,[][-0-9][0-9.eE][-+0-9.eE](?:(?<=[eE].?)|[0-9.]{0,12}[eE]|[0-9.]{13})/g;
+const NEGATIVE_ZERO = /[\s:,[]-0(?:\.0+)?(?![0-9.])/;
 
 /** More brackets, even in strings, than levels are allowed. */
 function hasManyOpen(text: string): boolean {

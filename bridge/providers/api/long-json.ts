@@ -1,7 +1,8 @@
 // Parses long JSON texts without holding the event loop. Nearly all of such a text is a few long strings: each is parsed in
 // slices, and the rest, with a short word in place of each of them, as a whole.
 import { STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
-import { breath } from '../../secrets/breath.ts';
+import type { Steps } from '../../../src/core/steps.ts';
+import { inBreaths } from '../../secrets/breath.ts';
 import { type ExactJson, type FilledObject, RawJson, parseExact, setField } from './exact-json.ts';
 import { refuseCostly } from './refuse-costly.ts';
 
@@ -21,22 +22,28 @@ interface Parsing {
 }
 
 /** What `parseExact` gives and throws for the text; other work of the process runs in between. */
-export async function parseLong(
-  text: string,
-  { sizes = SIZES, refuse = refuseCostly }: Parsing = {},
-): Promise<ExactJson> {
-  const word = text.length > sizes.slice ? unusedWord(text) : null;
-  await breath();
-  const apart = word === null ? null : await withoutLongStrings(text, word, sizes);
+export const parseLong = (text: string, parsing?: Parsing): Promise<ExactJson> => inBreaths(parseSteps(text, parsing));
+
+/** The same, in steps. */
+export function* parseSteps(text: string, { sizes = SIZES, refuse = refuseCostly }: Parsing = {}): Steps<ExactJson> {
+  if (text.length <= sizes.slice) {
+    refuse(text);
+    return parseExact(text);
+  }
+  const word = unusedWord(text);
+  yield;
+  const apart = word === null ? null : yield* withoutLongStrings(text, word, sizes);
   if (word === null || apart === null || apart.strings.length === 0) {
     refuse(text);
+    yield;
     return parseExact(text);
   }
   refuse(apart.rest);
   const strings: string[] = [];
-  for (const inside of apart.strings) strings.push(await longString(inside, sizes));
+  for (const inside of apart.strings) strings.push(yield* longString(inside, sizes));
+  yield;
   const value = parseExact(apart.rest);
-  await breath();
+  yield;
   return withStrings(value, word, strings);
 }
 
@@ -57,13 +64,13 @@ interface Apart {
 }
 
 /** Null when a string does not end. */
-async function withoutLongStrings(text: string, word: string, sizes: Sizes): Promise<Apart | null> {
+function* withoutLongStrings(text: string, word: string, sizes: Sizes): Steps<Apart | null> {
   const parts: string[] = [];
   const strings: string[] = [];
   const progress = { at: 0 };
   let from = 0;
   for (let quote = text.indexOf('"'); quote !== -1;) {
-    const end = await stringEnd(text, quote, progress, sizes);
+    const end = yield* stringEnd(text, quote, progress, sizes);
     if (end === -1) return null;
     if (end - quote > sizes.string) {
       parts.push(text.slice(from, quote), `"${word}${strings.length}"`);
@@ -77,11 +84,11 @@ async function withoutLongStrings(text: string, word: string, sizes: Sizes): Pro
 }
 
 /** Behind the quote that ends the string; -1 when none does. */
-async function stringEnd(text: string, quote: number, progress: { at: number }, { slice }: Sizes): Promise<number> {
+function* stringEnd(text: string, quote: number, progress: { at: number }, { slice }: Sizes): Steps<number> {
   for (let end = text.indexOf('"', quote + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     if (end - progress.at > slice) {
       progress.at = end;
-      await breath();
+      yield;
     }
     let before = end - 1;
     while (text.charCodeAt(before) === BACKSLASH) before -= 1;
@@ -93,11 +100,11 @@ async function stringEnd(text: string, quote: number, progress: { at: number }, 
 const BACKSLASH = 0x5c;
 
 /** The string between its quotes, parsed in slices that do not divide an escape. */
-async function longString(inside: string, { slice }: Sizes): Promise<string> {
+function* longString(inside: string, { slice }: Sizes): Steps<string> {
   const parts: string[] = [];
   for (let at = 0; at < inside.length;) {
     const end = escapeBorder(inside, at, Math.min(inside.length, at + slice));
-    if (at > 0) await breath();
+    if (at > 0) yield;
     parts.push(JSON.parse(`"${inside.slice(at, end)}"`) as string);
     at = end;
   }

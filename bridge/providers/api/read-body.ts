@@ -1,6 +1,6 @@
 // Reads the body of an answer: events, or one JSON text.
 import { ERROR_BYTES_MAX, REPLY_BYTES_MAX, STREAM_SLICE_BYTES } from '../../../schemas/limits.ts';
-import { breath } from '../../secrets/breath.ts';
+import { breath, inBreaths } from '../../secrets/breath.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { type CollectedBytes, newCollectedBytes } from './collected-bytes.ts';
 import type { Dialect, StreamEvent } from './dialect.ts';
@@ -85,7 +85,7 @@ async function readStream(first: Uint8Array, slices: Slices, dialect: Dialect, o
   }
   await slices.return(undefined);
   if (!fold.isClosed()) await add(frames.end());
-  const final = fold.final();
+  const final = await inBreaths(fold.final());
   if (final === null) throw new ProviderError('provider_retryable', 'the answer ended before it was complete');
   return final;
 }

@@ -2,6 +2,7 @@
 import type { Json } from '../../../schemas/json.ts';
 import type { LayoutPart, Stop, StopReason } from '../../../schemas/model-turn.ts';
 import type { Usage } from '../../../schemas/run.ts';
+import type { Steps } from '../../../src/core/steps.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -13,13 +14,15 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
+import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import type { GenerateReply, ReplyCall, ReplyLayout } from '../provider.ts';
 import { converseFault, oddAnswer } from './errors.ts';
 import { withoutFields } from './without-fields.ts';
 
 /** Throws a ProviderError when the answer is an error, or not of the API's form. */
-export function readConverse(final: ExactJson): GenerateReply {
+export function* readConverse(final: ExactJson): Steps<GenerateReply> {
   if (!isExactObject(final)) throw oddAnswer('the body', 'a JSON object');
   const message = objectIn(objectIn(final['output'])['message']);
   if (!Array.isArray(message['content'])) {
@@ -27,7 +30,7 @@ export function readConverse(final: ExactJson): GenerateReply {
     throw oddAnswer('output.message.content', 'a list');
   }
   const word = textIn(final['stopReason']);
-  const turn = turnOf(listIn(message['content']), REASONS.get(word) === 'length');
+  const turn = yield* turnOf(listIn(message['content']), REASONS.get(word) === 'length');
   const stop = stopOf(word, turn.calls.length > 0);
   const usage = countsOf(final['usage']);
   const { content, calls, parts } = turn;
@@ -45,24 +48,28 @@ interface Turn {
   readonly parts: readonly LayoutPart[];
 }
 
-function turnOf(blocks: readonly ExactJson[], cut: boolean): Turn {
+function* turnOf(blocks: readonly ExactJson[], cut: boolean): Steps<Turn> {
+  const written = { chars: 0 };
   const texts: string[] = [];
   const calls: ReplyCall[] = [];
   const parts: LayoutPart[] = [];
   for (const [index, block] of blocks.entries()) {
+    if (endsStep(index)) yield;
     if (!isExactObject(block)) throw oddAnswer(`output.message.content[${index}]`, 'an object');
     const visible = visibleText(block);
     const use = block['toolUse'];
     if (visible !== null) {
       const { text, rest } = visible;
       texts.push(text);
-      if (rest !== undefined) parts.push({ text: text.length, with: exactText(rest) });
+      if (rest !== undefined) parts.push({ text: text.length, with: yield* textSteps(rest, written) });
       else if (text !== '') parts.push({ text: text.length });
     } else if (isExactObject(use) && use['type'] !== SERVER_TOOL) {
       const rest = restOfCall(block, use);
-      parts.push(rest === undefined ? { call: calls.length } : { call: calls.length, with: exactText(rest) });
+      parts.push(
+        rest === undefined ? { call: calls.length } : { call: calls.length, with: yield* textSteps(rest, written) },
+      );
       calls.push(callOf(use, cut && index === blocks.length - 1));
-    } else parts.push({ item: exactText(block) });
+    } else parts.push({ item: yield* textSteps(block, written) });
   }
   return { content: texts.join(''), calls, parts };
 }

@@ -3,8 +3,10 @@
 // `messageStop` is the end marker. `metadata` (usage) comes after it, or before it from some models: with both, nothing that
 // follows matters. A stream that ends after `messageStop` alone is a turn without usage; an exception before both are there
 // fails the attempt.
-import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
-import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, parseExact } from '../api/exact-json.ts';
+import type { Steps } from '../../../src/core/steps.ts';
+import { type StreamEvent, type StreamFold, endsStep, parseEvent } from '../api/dialect.ts';
+import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn } from '../api/exact-json.ts';
+import { parseSteps } from '../api/long-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { converseFault, oddAnswer } from './errors.ts';
 import { withoutFields } from './without-fields.ts';
@@ -73,13 +75,22 @@ export function newConverseFold(): StreamFold {
       return handler(value);
     },
     isClosed: () => stop !== null && metadata !== null,
-    final() {
+    *final() {
       if (stop === null) return null;
-      // Stable: blocks with the same index stay in the order in which they began.
-      const content = blocks.toSorted((a, b) => a.index - b.index).map(blockOf);
+      const content = yield* blocksOf(blocks);
       return { ...withoutPadding(metadata), output: { message: { role, content } }, ...withoutPadding(stop) };
     },
   };
+}
+
+function* blocksOf(blocks: readonly Block[]): Steps<readonly ExactJson[]> {
+  const content: ExactJson[] = [];
+  // Stable: blocks with the same index stay in the order in which they began.
+  for (const block of blocks.toSorted((a, b) => a.index - b.index)) {
+    content.push(yield* blockOf(block));
+    if (endsStep(content.length)) yield;
+  }
+  return content;
 }
 
 type Handler = (data: ExactObject) => readonly ReplyDelta[];
@@ -152,10 +163,10 @@ function addReasoning(block: Block, delta: ExactObject): ReplyDelta | null {
 }
 
 /** The block as an answer without a stream has it. */
-function blockOf({ kind, texts, signatures, redacted, values, head }: Block): ExactJson {
+function* blockOf({ kind, texts, signatures, redacted, values, head }: Block): Steps<ExactJson> {
   const text = texts.join('');
   if (kind === null || kind === 'text') return { text };
-  if (kind === 'toolUse') return { toolUse: { ...head, input: inputOf(text) } };
+  if (kind === 'toolUse') return { toolUse: { ...head, input: yield* inputOf(text) } };
   if (kind === 'citation') return { citationsContent: { content: [{ text }], citations: values } };
   if (kind !== 'reasoningContent') return { [kind]: contentOf(kind, head, values) };
   if (redacted.length > 0) return { reasoningContent: { redactedContent: joinBase64(redacted) } };
@@ -164,10 +175,10 @@ function blockOf({ kind, texts, signatures, redacted, values, head }: Block): Ex
 }
 
 // A call without parameters has no text. Text that is not JSON, such as that of a call that was cut, stays as it is.
-function inputOf(text: string): ExactJson {
+function* inputOf(text: string): Steps<ExactJson> {
   if (text.trim() === '') return {};
   try {
-    return parseExact(text);
+    return yield* parseSteps(text, { refuse: () => undefined });
   } catch {
     return text;
   }

@@ -12,17 +12,17 @@ export const gemini: Dialect = {
   framing: 'sse',
   encode: encodeRequest,
   newFold: newGeminiFold,
-  read(final) {
-    if (!Array.isArray(final)) return readReply(final);
+  *read(final) {
+    if (!Array.isArray(final)) return yield* readReply(final);
     // Without `alt=sse`, and from some servers with it, a stream is one list of its events.
-    const folded = foldList(final as readonly ExactJson[]);
+    const folded = yield* foldList(final as readonly ExactJson[]);
     if (folded === null) {
       throw new ProviderError(
         'provider_retryable',
         'the answer ended before it was complete: no event has a finishReason',
       );
     }
-    return readReply(folded);
+    return yield* readReply(folded);
   },
   errorOf,
 };

@@ -2,6 +2,7 @@
 import type { Json } from '../../../schemas/json.ts';
 import type { LayoutPart, Stop, StopReason } from '../../../schemas/model-turn.ts';
 import type { Usage } from '../../../schemas/run.ts';
+import type { Steps } from '../../../src/core/steps.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -17,6 +18,8 @@ import {
   setField,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
+import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { errorOf } from './failure.ts';
@@ -31,14 +34,16 @@ export const GEMINI = 'gemini.generate_content';
 export const CANDIDATE_ITEMS = ['groundingMetadata', 'citationMetadata', 'urlContextMetadata'] as const;
 
 /** Throws a {@link ProviderError} when the body is an error, or is not of the API's form. */
-export function readReply(body: ExactJson): GenerateReply {
+export function* readReply(body: ExactJson): Steps<GenerateReply> {
   if (!isExactObject(body)) throw malformed('$', 'an object');
   if (body['error'] !== undefined && body['candidates'] === undefined) throw errorOf(body, null);
   const candidate = candidateOf(body);
-  const { content, calls, parts } = readParts(partsOf(candidate));
+  const { content, calls, parts } = yield* readParts(partsOf(candidate));
   for (const key of CANDIDATE_ITEMS) {
     const field = candidate[key];
-    if (isExactObject(field) && Object.keys(field).length > 0) parts.push({ item: exactText({ [key]: field }) });
+    if (isExactObject(field) && Object.keys(field).length > 0) {
+      parts.push({ item: yield* textSteps({ [key]: field }) });
+    }
   }
   const stop = stopOf(candidate, body, calls.length > 0);
   const usage = countsOf(body['usageMetadata']);
@@ -80,24 +85,28 @@ interface Turn {
   readonly parts: LayoutPart[];
 }
 
-function readParts(list: readonly ExactObject[]): Turn {
+function* readParts(list: readonly ExactObject[]): Steps<Turn> {
+  const written = { chars: 0 };
   const texts: string[] = [];
   const calls: ReplyCall[] = [];
   const parts: LayoutPart[] = [];
-  for (const part of list) {
+  for (const [index, part] of list.entries()) {
+    if (endsStep(index)) yield;
     if (isExactObject(part['functionCall'])) {
       const { call, rest } = callOf(part, part['functionCall']);
-      parts.push(rest === null ? { call: calls.length } : { call: calls.length, with: exactText(rest) });
+      parts.push(
+        rest === null ? { call: calls.length } : { call: calls.length, with: yield* textSteps(rest, written) },
+      );
       calls.push(call);
     } else if (typeof part['text'] === 'string' && part['thought'] !== true) {
       const { text } = part as ExactObject & { readonly text: string };
       const rest = othersOf(part, 'text');
       const last = parts.at(-1);
-      if (rest !== null) parts.push({ text: text.length, with: exactText(rest) });
+      if (rest !== null) parts.push({ text: text.length, with: yield* textSteps(rest, written) });
       else if (last !== undefined && isPlainText(last)) parts[parts.length - 1] = { text: last.text + text.length };
       else if (text !== '') parts.push({ text: text.length });
       texts.push(text);
-    } else parts.push({ item: exactText(part) });
+    } else parts.push({ item: yield* textSteps(part, written) });
   }
   return { content: texts.join(''), calls, parts };
 }

@@ -9,7 +9,8 @@ import {
   setFields,
   textIn,
 } from '../api/exact-json.ts';
-import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
+import type { Steps } from '../../../src/core/steps.ts';
+import { type StreamEvent, type StreamFold, endsStep, parseEvent } from '../api/dialect.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
 import { errorOf } from './failure.ts';
 import { type OpenCall, openCall } from './partial-args.ts';
@@ -35,10 +36,13 @@ export function newGeminiFold(): StreamFold {
 }
 
 /** A stream that a server answered in one piece, as a list of its events; null when it has no end marker. */
-export function foldList(chunks: readonly ExactJson[]): ExactJson | null {
+export function* foldList(chunks: readonly ExactJson[]): Steps<ExactJson | null> {
   const response = newResponseFold();
-  for (const chunk of chunks) response.add(chunk);
-  return response.final();
+  for (const [index, chunk] of chunks.entries()) {
+    response.add(chunk);
+    if (endsStep(index)) yield;
+  }
+  return yield* response.final();
 }
 
 function parseChunk(event: StreamEvent): ExactJson {
@@ -119,11 +123,13 @@ function newResponseFold() {
     }
   }
 
-  function final(): ExactJson | null {
+  function* final(): Steps<ExactJson | null> {
     if (wordOf(candidate['finishReason']) === '' && blockReasonOf(whole) === '') return null;
     if (hasUsage) whole['usageMetadata'] = usage;
     if (hasCandidate) {
       candidate['content'] = { role: 'model', parts: folded.map(partOf) };
+      // The texts that were joined may have megabytes.
+      yield;
       whole['candidates'] = [candidate];
     }
     return whole;

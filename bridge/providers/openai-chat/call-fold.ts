@@ -1,4 +1,6 @@
 // The calls of a streamed message. A delta continues the call with its index or its id, or the last one when it has neither.
+import type { Steps } from '../../../src/core/steps.ts';
+import { endsStep } from '../api/dialect.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -13,7 +15,7 @@ import { BODY_FIELDS, CALL_FIELDS } from './call-fields.ts';
 
 export interface CallFold {
   add(call: ExactObject): void;
-  all(): readonly ExactObject[];
+  all(): Steps<readonly ExactObject[]>;
 }
 
 /** A call that is being joined. */
@@ -85,7 +87,14 @@ export function newCallFold(): CallFold {
       if (open.name === '') open.name = name;
       addFields(open, call, body);
     },
-    all: () => calls.map(closedCall),
+    *all() {
+      const closed: ExactObject[] = [];
+      for (const call of calls) {
+        closed.push(closedCall(call));
+        if (endsStep(closed.length)) yield;
+      }
+      return closed;
+    },
   };
 }
 

@@ -1,6 +1,8 @@
 // The further fields of a message (reasoning, annotations, unknown ones), which go back to the model that wrote them.
 import { type ExactObject, exactText, isExactObject, objectIn, parseExact, textIn } from '../api/exact-json.ts';
 import { foldName, foldedNames, hasAnyOf, misspells, withoutNames } from '../api/client-names.ts';
+import type { Steps } from '../../../src/core/steps.ts';
+import { textSteps } from '../api/long-text.ts';
 import { isBlank } from './blank.ts';
 
 const START = '{"message":';
@@ -9,7 +11,7 @@ const START = '{"message":';
  * The item that holds the fields of a message besides its role, content and calls; null when there are none. Blank fields
  * and the ids of tokens are left out; of an audio answer, only its id is kept, as the API takes it back.
  */
-export function messageItem(message: ExactObject, refuses: boolean): string | null {
+export function* messageItem(message: ExactObject, refuses: boolean): Steps<string | null> {
   const { role: _r, content: _c, tool_calls: _t, function_call: _f, token_id: _i, refusal, audio, ...others } = message;
   const fields = Object.entries({
     ...withoutNames(others, OWN_FOLDED),
@@ -17,7 +19,7 @@ export function messageItem(message: ExactObject, refuses: boolean): string | nu
   });
   const id = textIn(objectIn(audio)['id']);
   const kept = [...fields.filter(([, value]) => !isBlank(value)), ...(id === '' ? [] : [['audio', { id }] as const])];
-  return kept.length === 0 ? null : `${START}${exactText(Object.fromEntries(kept))}}`;
+  return kept.length === 0 ? null : `${START}${yield* textSteps(Object.fromEntries(kept))}}`;
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { Json } from '../../../schemas/json.ts';
 import type { LayoutPart, Stop, StopReason } from '../../../schemas/model-turn.ts';
 import type { Usage } from '../../../schemas/run.ts';
+import type { Steps } from '../../../src/core/steps.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -14,6 +15,8 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
+import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { furtherFields, isBlank } from './blank.ts';
@@ -22,7 +25,7 @@ import { chatError, isError } from './errors.ts';
 import { messageItem } from './message-item.ts';
 
 /** Throws a {@link ProviderError} when it is no completion, or an error. */
-export function readCompletion(final: ExactJson): GenerateReply {
+export function* readCompletion(final: ExactJson): Steps<GenerateReply> {
   if (!isExactObject(final)) throw notOfForm('', 'no JSON object');
   if (isError(final)) throw chatError(final, null);
   const [choice, index] = firstChoice(final['choices']);
@@ -33,7 +36,7 @@ export function readCompletion(final: ExactJson): GenerateReply {
   }
   const { message } = choice;
   if (!isExactObject(message)) throw notOfForm(`/choices/${index}/message`, 'no message');
-  const { content, calls, parts, refused } = readMessage(message, word);
+  const { content, calls, parts, refused } = yield* readMessage(message, word);
   const usage = countsOf(final['usage']) ?? countsOf(objectIn(final['x_groq'])['usage']);
   const stop = stopOf(word, calls.length > 0, refused);
   const layout: ReplyLayout | null = saysNothing(parts)
@@ -68,15 +71,15 @@ interface Turn {
   readonly refused: boolean;
 }
 
-function readMessage(message: ExactObject, word: string): Turn {
-  const { texts, parts } = readContent(message['content']);
+function* readMessage(message: ExactObject, word: string): Steps<Turn> {
+  const { texts, parts } = yield* readContent(message['content']);
   const written = texts.join('');
   const refusal = textIn(message['refusal']);
   const refuses = written === '' && refusal !== '';
   const content = refuses ? refusal : written;
   if (refuses) parts.push({ text: refusal.length, with: REFUSAL });
-  const item = messageItem(message, refuses);
-  const calls = readCalls(message, LENGTH.has(word));
+  const item = yield* messageItem(message, refuses);
+  const calls = yield* readCalls(message, LENGTH.has(word));
   return {
     content,
     calls: calls.map(({ call }) => call),
@@ -92,18 +95,21 @@ function readMessage(message: ExactObject, word: string): Turn {
 /** The `with` of a text that came as a refusal. */
 export const REFUSAL = '{"type":"refusal"}';
 
-function readContent(content: ExactJson | undefined): { readonly texts: string[]; readonly parts: LayoutPart[] } {
+function* readContent(
+  content: ExactJson | undefined,
+): Steps<{ readonly texts: string[]; readonly parts: LayoutPart[] }> {
   if (typeof content === 'string') {
     return content === '' ? { texts: [], parts: [] } : { texts: [content], parts: [{ text: content.length }] };
   }
   const texts: string[] = [];
   const parts: LayoutPart[] = [];
+  const written = { chars: 0 };
   for (const part of listIn(content)) {
     const { text, ...extra } = isExactObject(part) ? part : { text: part, type: 'text' };
-    if (extra['type'] !== 'text' || typeof text !== 'string') parts.push({ item: exactText(part) });
+    if (extra['type'] !== 'text' || typeof text !== 'string') parts.push({ item: yield* textSteps(part, written) });
     else {
       texts.push(text);
-      parts.push({ text: text.length, with: exactText(extra) });
+      parts.push({ text: text.length, with: yield* textSteps(extra, written) });
     }
   }
   return { texts, parts };
@@ -119,12 +125,17 @@ interface ReadCall {
   readonly extra: string | null;
 }
 
-function readCalls(message: ExactObject, cut: boolean): readonly ReadCall[] {
+function* readCalls(message: ExactObject, cut: boolean): Steps<readonly ReadCall[]> {
   const listed = listIn(message['tool_calls']).filter(isExactObject);
   // The predecessor of `tool_calls`: one call, without an id. Some servers add an empty one to every message.
   const single = message['function_call'];
   const all = isBlank(single) || !isExactObject(single) ? listed : [...listed, { function: single }];
-  return all.map((call, at) => readCall(call, cut && at === all.length - 1));
+  const read: ReadCall[] = [];
+  for (const [at, call] of all.entries()) {
+    if (endsStep(at)) yield;
+    read.push(readCall(call, cut && at === all.length - 1));
+  }
+  return read;
 }
 
 function readCall(call: ExactObject, cut: boolean): ReadCall {

@@ -1,5 +1,6 @@
 // Folds the chunks of a stream into a completion, as the server answers without a stream. Chunks may lack the index or the
 // id of a call, repeat its name or id, have arguments as text, as a value or not at all, and content as text, as parts or null.
+import type { Steps } from '../../../src/core/steps.ts';
 import { type StreamEvent, type StreamFold, parseEvent } from '../api/dialect.ts';
 import { type ExactJson, type ExactObject, isExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
 import { ProviderError, type ReplyDelta } from '../provider.ts';
@@ -64,13 +65,15 @@ export function newChatFold(): StreamFold {
       return values.flatMap((value) => (isExactObject(value) ? addChoice(value) : []));
     },
     isClosed: () => closed,
-    final() {
+    *final() {
       if (!closed && !finished) return null;
-      const list = [...choices].map(([index, choice]) => ({
-        index,
-        message: messageOf(choice),
-        finish_reason: choice.finish === '' ? null : choice.finish,
-      }));
+      const list: ExactJson[] = [];
+      for (const [index, choice] of choices) {
+        const message = yield* messageOf(choice);
+        list.push({ index, message, finish_reason: choice.finish === '' ? null : choice.finish });
+      }
+      // The texts that were joined may have megabytes.
+      yield;
       return { object: 'chat.completion', ...head, choices: list };
     },
   };
@@ -128,9 +131,9 @@ function addDelta(choice: Choice, delta: ExactObject, isShown: boolean): readonl
   return deltas;
 }
 
-function messageOf({ content, fields, calls, whole }: Choice): ExactObject {
+function* messageOf({ content, fields, calls, whole }: Choice): Steps<ExactObject> {
   if (whole !== null) return whole;
-  const list = calls.all();
+  const list = yield* calls.all();
   return {
     role: 'assistant',
     content: content.all(),

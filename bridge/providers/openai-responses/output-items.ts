@@ -1,5 +1,7 @@
 // The output items of a streamed response as its events tell them: an item opens, its texts arrive in deltas, and it is closed
 // with the whole item. An item that was never closed, or closed without its text, is put together from the deltas.
+import type { Steps } from '../../../src/core/steps.ts';
+import { endsStep } from '../api/dialect.ts';
 import { type ExactJson, type ExactObject, listIn, objectIn, textIn } from '../api/exact-json.ts';
 
 type List = 'content' | 'summary';
@@ -15,7 +17,7 @@ export interface OutputItems {
   /** A text of the item or of one of its parts: appended, or whole. */
   text(event: ExactObject, target: { readonly into: Field; readonly how: 'add' | 'set' | 'part' }, text: string): void;
   /** The items in order. */
-  all(): readonly ExactJson[];
+  all(): Steps<readonly ExactJson[]>;
 }
 
 /** An item of which events have told. `pieces` are its texts; a key is a field, or a list with an index. */
@@ -90,7 +92,14 @@ export function newOutputItems(): OutputItems {
       if (how === 'set') piece.chunks = [text];
       else piece.chunks.push(text);
     },
-    all: () => slots.toSorted((a, b) => a.index - b.index).map(wholeItem),
+    *all() {
+      const items: ExactJson[] = [];
+      for (const slot of slots.toSorted((a, b) => a.index - b.index)) {
+        items.push(wholeItem(slot));
+        if (endsStep(items.length)) yield;
+      }
+      return items;
+    },
   };
 }
 

@@ -8,6 +8,7 @@
 // - everything else is an item, kept whole: reasoning, server-side calls and their results, compaction, unknown kinds.
 import type { LayoutPart, Stop } from '../../../schemas/model-turn.ts';
 import type { Usage } from '../../../schemas/run.ts';
+import type { Steps } from '../../../src/core/steps.ts';
 import {
   type ExactJson,
   type ExactObject,
@@ -19,19 +20,24 @@ import {
   objectIn,
   textIn,
 } from '../api/exact-json.ts';
+import { endsStep } from '../api/dialect.ts';
+import { textSteps } from '../api/long-text.ts';
 import { replyOf, usageOf } from '../api/reply-of.ts';
 import { type GenerateReply, ProviderError, type ReplyCall, type ReplyLayout } from '../provider.ts';
 import { responsesError } from './error.ts';
 
-export function readResponse(final: ExactJson): GenerateReply {
+export function* readResponse(final: ExactJson): Steps<GenerateReply> {
   const response = responseIn(final);
   const status = textIn(response['status']);
   const turn = newTurn();
   const output = listIn(response['output']);
-  output.forEach((item, index) => {
+  const written = { chars: 0 };
+  for (const [index, item] of output.entries()) {
+    if (endsStep(index)) yield;
     if (!isExactObject(item)) throw malformed(`$.output[${index}]`, 'is not an object');
-    addItem(turn, item, status === 'incomplete' && index === output.length - 1);
-  });
+    if (isWhole(item)) turn.parts.push({ item: yield* textSteps(item, written) });
+    else addItem(turn, item, status === 'incomplete' && index === output.length - 1);
+  }
   const content = turn.texts.join('');
   const { calls, parts } = turn;
   const usage = countsOf(response['usage']);
@@ -72,22 +78,27 @@ const malformed = (path: string, what: string): ProviderError =>
     `the server did not answer with a response of the Responses API: ${path} ${what}`,
   );
 
+/** An item that is kept as it is: nothing of it is read. */
+function isWhole(item: ExactObject): boolean {
+  const type = item['type'];
+  if (type === 'message') return (item['role'] ?? 'assistant') !== 'assistant' || contentOf(item).length === 0;
+  return type !== 'function_call' && type !== 'custom_tool_call';
+}
+
 function addItem(turn: Turn, item: ExactObject, last: boolean): void {
   const type = item['type'];
-  if (type === 'message' && (item['role'] ?? 'assistant') === 'assistant') addMessage(turn, item);
+  if (type === 'message') addMessage(turn, item);
   else if (type === 'function_call') addCall(turn, item, last);
-  else if (type === 'custom_tool_call') addCustomCall(turn, item);
-  else turn.parts.push({ item: exactText(item) });
+  else addCustomCall(turn, item);
+}
+
+function contentOf({ content }: ExactObject): readonly ExactJson[] {
+  return typeof content === 'string' ? [{ type: 'output_text', text: content }] : listIn(content);
 }
 
 function addMessage(turn: Turn, item: ExactObject): void {
-  const { type: _type, role: _role, content, ...message } = item;
-  const parts = typeof content === 'string' ? [{ type: 'output_text', text: content }] : listIn(content);
-  if (parts.length === 0) {
-    turn.parts.push({ item: exactText(item) });
-    return;
-  }
-  parts.forEach((part, index) => addContent(turn, part, index === 0 ? message : null));
+  const { type: _type, role: _role, content: _content, ...message } = item;
+  contentOf(item).forEach((part, index) => addContent(turn, part, index === 0 ? message : null));
 }
 
 /** One content part. `message` has the further fields of its message if it is the first part of one. */

@@ -33,9 +33,13 @@ export function newResponseFold(): StreamFold {
       return [];
     },
     isClosed: () => ended !== null,
-    final() {
+    *final() {
       if (ended === null) return null;
-      return listIn(ended['output']).length > 0 ? ended : { ...ended, output: items.all() };
+      if (listIn(ended['output']).length > 0) return ended;
+      const output = yield* items.all();
+      // The texts that were joined may have megabytes.
+      yield;
+      return { ...ended, output };
     },
   };
 }

@@ -1,7 +1,7 @@
 // One call: all that is known of it, its arguments and its result, and the files before and after it.
 import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
-import { visible } from '../../../src/core/visible.ts';
+import { visible } from '../../../src/shown/visible.ts';
 import type { Absent, CallAddress, CallDetail, ChangedFile, Outcome, ShownText } from '../../protocol.ts';
 import { type SourceNow, refusalOf, useApp, useAsk } from '../app.ts';
 import { OutcomeNote } from '../acts.tsx';

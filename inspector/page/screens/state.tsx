@@ -1,7 +1,7 @@
 // The state after so many events, as a tree of its parts with their digests; found by path; compared with another position.
 import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
-import { visible } from '../../../src/core/visible.ts';
+import { visible } from '../../../src/shown/visible.ts';
 import type { StateNode } from '../../protocol.ts';
 import { type SourceNow, useAsk } from '../app.ts';
 import { To } from '../links.tsx';

@@ -1,7 +1,7 @@
 // Each registered tool at a position: in or out, the reasons, since when, and what the policy says; beside another position.
 import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
-import { visible } from '../../../src/core/visible.ts';
+import { visible } from '../../../src/shown/visible.ts';
 import type { ShownTool, ToolRow } from '../../protocol.ts';
 import { type SourceNow, useAsk } from '../app.ts';
 import { To } from '../links.tsx';

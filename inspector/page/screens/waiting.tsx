@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { visible } from '../../../src/core/visible.ts';
+import { visible } from '../../../src/shown/visible.ts';
 import type { Outcome, PersonAnswer, Question } from '../../protocol.ts';
 import { refusalOf, useApp, useAsk } from '../app.ts';
 import { OutcomeNote } from '../acts.tsx';

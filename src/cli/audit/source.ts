@@ -117,9 +117,3 @@ export function doesNotFold(name: string, divergence: Divergence | null): Comman
   const message = `${name} does not fold as recorded${where}. For details: refold verify ${name}`;
   return new CommandFailure('divergence', message, 1);
 }
-
-/** The JSON text of a value, clipped to a width. */
-export function clipJson(value: unknown, width: number): string {
-  const text = JSON.stringify(value) ?? 'undefined';
-  return text.length <= width ? text : `${text.slice(0, width - 1).toWellFormed()}…`;
-}

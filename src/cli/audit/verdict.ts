@@ -2,8 +2,8 @@
 import pc from 'picocolors';
 import type { LawBreach } from '../../core/laws/breach.ts';
 import type { CommandFailure, Output } from '../output.ts';
-import { visible } from '../../core/visible.ts';
-import type { BlobsChecked } from './blob-check.ts';
+import { visible } from '../../shown/visible.ts';
+import type { BlobsChecked } from '../../client/watch/blob-check.ts';
 import { type Compared, comparedLines, comparedObject } from './comparisons.ts';
 import type { SnapshotsChecked } from './snapshot-check.ts';
 

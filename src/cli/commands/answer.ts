@@ -3,11 +3,11 @@ import { readAttachments, storeAttachments } from '../attachments.ts';
 import { type Options, textOption, textsOption } from '../command.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { fulfilling } from '../people/answers.ts';
+import { fulfilling } from '../../core/answers.ts';
 import { askApproval, askAtTerminal } from '../people/ask-approval.ts';
 import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall, objectOption } from '../people/waiting-calls.ts';
-import { storeContent } from '../store-content.ts';
+import { storeContent } from '../../client/store-content.ts';
 
 export const answerCommand = (to: AnswerTo, options: Options, output: Output): Promise<number> =>
   answerCall(to, 'agent.custom_tool_use', output, async (action, client) => {

@@ -4,7 +4,7 @@ import { withEngine } from '../with-engine.ts';
 import type { Output } from '../output.ts';
 import { actionLines } from '../people/describe-action.ts';
 import { waitingCalls } from '../people/waiting-calls.ts';
-import { storedArguments } from '../stored-arguments.ts';
+import { storedArguments } from '../../client/stored-arguments.ts';
 
 export async function approvalsCommand(dataDir: string, output: Output): Promise<number> {
   return await withEngine(dataDir, async (client) => {

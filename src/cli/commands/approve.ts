@@ -1,13 +1,12 @@
 // `refold approve`: allows a call that waits for a person, and later calls of its kind when asked to.
 import type { GrantScope } from '../../../schemas/consent.ts';
-import type { RequiredAction } from '../../core/status.ts';
 import { type Options, textOption } from '../command.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { allowing } from '../people/answers.ts';
+import { allowing } from '../../core/answers.ts';
 import { askApproval, askAtTerminal } from '../people/ask-approval.ts';
 import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall } from '../people/waiting-calls.ts';
-import { visible } from '../../core/visible.ts';
+import { describeGrant } from '../../shown/describe-grant.ts';
 
 export async function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
   const grant = grantOf(options);
@@ -26,19 +25,6 @@ export async function approveCommand(to: AnswerTo, options: Options, output: Out
   });
   if (granted !== null) output.line(granted);
   return exit;
-}
-
-/** What the grant allows from now on, in one sentence. */
-export function describeGrant({ tool_name, arguments: args = {} }: RequiredAction, grant: GrantScope): string {
-  const { argument, pattern } = grant;
-  const begin = `until the policy is replaced, calls of ${visible(tool_name)} run without a question`;
-  if (argument === undefined || pattern === undefined) return `${begin}, with any arguments`;
-  const { [argument]: _granted, ...others } = args;
-  const rest =
-    Object.keys(others).length === 0
-      ? 'there is no other argument'
-      : `every other argument is exactly as in this call: ${visible(JSON.stringify(others))}`;
-  return `${begin} if ${visible(argument)} matches ${visible(pattern)} and ${rest}`;
 }
 
 function grantOf(options: Options): GrantScope | undefined {

@@ -5,7 +5,7 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import { must, mustBe } from '../../client/must.ts';
 import { requireData } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../shown/visible.ts';
 import { withEngine } from '../with-engine.ts';
 
 export interface DeleteCommand {

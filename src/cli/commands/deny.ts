@@ -1,7 +1,7 @@
 // `refold deny`: refuses a call that waits for a person, with a reason or other arguments for the model.
 import { type Options, textOption } from '../command.ts';
 import type { Output } from '../output.ts';
-import { denying } from '../people/answers.ts';
+import { denying } from '../../core/answers.ts';
 import { askApproval, askAtTerminal } from '../people/ask-approval.ts';
 import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall, objectOption } from '../people/waiting-calls.ts';

@@ -4,7 +4,8 @@ import type { StreamRecord } from '../../../schemas/record.ts';
 import type { JsonDiff, JsonDifference } from '../../core/diff.ts';
 import { IGNORED_IN_RECORDS, IGNORED_IN_STATE, type StreamDiff, newStreamDiffer } from '../../core/diff-streams.ts';
 import type { Output } from '../output.ts';
-import { type Source, clipJson, doesNotFold, withSources } from '../audit/source.ts';
+import { type Source, doesNotFold, withSources } from '../audit/source.ts';
+import { clipJson } from '../../shown/clip-json.ts';
 
 export interface DiffCommand {
   /** Session ids or paths of exported streams. */

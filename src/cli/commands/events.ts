@@ -9,7 +9,7 @@ import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { readSession } from '../stream-file.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../shown/visible.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 export interface EventsCommand {

@@ -9,9 +9,9 @@ import { newCompactionHistory } from '../../core/explain-compaction.ts';
 import { newTurnHistory } from '../../core/explain-turn.ts';
 import { schemaFault } from '../../engine/edge/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { callLines } from '../audit/call-lines.ts';
-import { compactionLines } from '../audit/compaction-lines.ts';
-import { turnLines } from '../audit/turn-lines.ts';
+import { callLines } from '../../shown/call-lines.ts';
+import { compactionLines } from '../../shown/compaction-lines.ts';
+import { turnLines } from '../../shown/turn-lines.ts';
 import { type Source, foldSource, withSources } from '../audit/source.ts';
 
 export interface ExplainCommand {

@@ -5,7 +5,7 @@ import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { userName } from '../people/user-name.ts';
-import { storeContent } from '../store-content.ts';
+import { storeContent } from '../../client/store-content.ts';
 
 interface Interruption {
   readonly id: SessionId;

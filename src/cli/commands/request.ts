@@ -9,7 +9,7 @@ import { effects } from '../../core/effects.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
 import { foldSource, sessionSource } from '../audit/source.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../shown/visible.ts';
 import { rebuildInBridge } from '../processes.ts';
 import { withEngineProcess } from '../with-engine-process.ts';
 

@@ -24,9 +24,9 @@ import { type Child, startBridgeProcess, startEngineProcess } from '../processes
 import { newTerminalAsker, type Asker } from '../people/terminal-asker.ts';
 import { newAllowingAsker, newPrintingAsker } from '../people/unattended-asker.ts';
 import { userName } from '../people/user-name.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../shown/visible.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
-import { storeContent } from '../store-content.ts';
+import { storeContent } from '../../client/store-content.ts';
 import { type WatchEnd, watchRun } from '../watch.ts';
 import { newWritingNote } from '../writing-note.ts';
 

@@ -83,6 +83,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const stop = stopRequest(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
   output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  tokens ${tokenDirectory(dataDir)}`);
+  output.line(`page   ${pc.bold(`${serving.url}/`)}  which gets its token from: refold open`);
   for (const message of engine.notices) notify(message);
   for (const { message } of engine.faults) {
     output.line(pc.yellow(`unavailable: ${message}`));

@@ -8,7 +8,7 @@ import { effects } from '../../core/effects.ts';
 import { explain } from '../../core/explain-tools.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
-import { describeUsage } from '../audit/describe.ts';
+import { describeUsage } from '../../shown/describe.ts';
 import type { Output } from '../output.ts';
 import { countStatuses, describeCall } from '../progress.ts';
 

@@ -3,6 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { Access } from '../../../schemas/access.ts';
 import { decode } from '../../../schemas/codec.ts';
+import { PageId } from '../../../schemas/pages.ts';
 import {
   type ListedToken,
   createToken,
@@ -12,6 +13,7 @@ import {
   rotateToken,
 } from '../../server/token-store.ts';
 import { makeDataDir } from '../data-dir.ts';
+import { endPage, listPages } from '../page/page-tokens.ts';
 import { CommandFailure, type Output } from '../output.ts';
 
 export interface TokenCommand {
@@ -48,13 +50,21 @@ const ACTIONS = {
     return [{ token: { name, file, ...access.right }, text: `token ${pc.bold(name)} in ${file}` }];
   },
   async list(dataDir: string): Promise<readonly Line[]> {
-    return (await listTokens(dataDir)).map((token) => ({ token, text: describe(token) }));
+    const pages = (await listPages(dataDir)).map((page) => ({
+      token: page,
+      text: `${pc.bold(page.id)}  ${page.scope}  a page of ${page.name}, since ${new Date(page.since_ms).toISOString()}`,
+    }));
+    return [...(await listTokens(dataDir)).map((token) => ({ token, text: describe(token) })), ...pages];
   },
   async rotate(dataDir: string, name: string): Promise<readonly Line[]> {
     const file = await rotateToken(dataDir, name);
     return [{ token: { name, file }, text: `a new token ${pc.bold(name)} is in ${file}; the old one is refused` }];
   },
   async revoke(dataDir: string, name: string): Promise<readonly Line[]> {
+    if (PageId.is(name)) {
+      await endPage(dataDir, name);
+      return [{ token: { id: name }, text: `the page ${pc.bold(name)} is refused from now on` }];
+    }
     const file = await revokeToken(dataDir, name);
     return [{ token: { name, file }, text: `the token ${pc.bold(name)} is refused from now on` }];
   },

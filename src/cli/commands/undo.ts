@@ -11,7 +11,7 @@ import { tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../shown/visible.ts';
 import { startBridgeProcess } from '../processes.ts';
 import { withEngineProcess } from '../with-engine-process.ts';
 

@@ -9,7 +9,7 @@ import { type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, commandFailureOf } from '../output.ts';
-import { type BlobsChecked, newBlobCheck } from '../audit/blob-check.ts';
+import { type BlobsChecked, newBlobCheck } from '../../client/watch/blob-check.ts';
 import { openCheckpoint } from '../audit/checkpoint-check.ts';
 import { type ComparedWith, newComparison } from '../audit/comparisons.ts';
 import { reportFindings } from '../audit/journal-findings.ts';

@@ -7,13 +7,13 @@ import type { FoldedEvent } from '../../core/folded-event.ts';
 import { type Alternative, type CallToJudge, type Judged, type TurnWhatIf, newWhatIf } from '../../core/what-if.ts';
 import { newRequestBudget } from '../../engine/edge/budget.ts';
 import { type SchemaCheck, newSchemaCheck } from '../../engine/edge/schema-check.ts';
-import { storedArguments } from '../stored-arguments.ts';
+import { storedArguments } from '../../client/stored-arguments.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, commandFailureOf } from '../output.ts';
 import { type Source, addRecord, doesNotFold, sessionSource, withSources } from '../audit/source.ts';
 import { type AlternativeFiles, readAlternativeFiles } from '../audit/whatif-alternative.ts';
-import { whatIfLines, turnObject } from '../audit/whatif-lines.ts';
+import { whatIfLines, turnObject } from '../../shown/whatif-lines.ts';
 
 export interface WhatIfCommand extends AlternativeFiles {
   readonly sources: readonly string[];

@@ -6,7 +6,7 @@ import { type RequiredAction, questionDigest } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { type AnswerVerb, commandFor } from '../shell-word.ts';
-import { storedArguments } from '../stored-arguments.ts';
+import { storedArguments } from '../../client/stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
 
 export interface ApprovalRequest {

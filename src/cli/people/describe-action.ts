@@ -5,7 +5,7 @@ import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type RequiredAction, questionDigest } from '../../core/status.ts';
 import { allArguments, previewCall } from '../preview/preview-call.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../shown/visible.ts';
 import { commandFor } from '../shell-word.ts';
 
 export interface DescribeOptions {

@@ -9,9 +9,9 @@ import { REJECTIONS } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
-import { storeContent } from '../store-content.ts';
-import { allowing, denying, fulfilling } from './answers.ts';
-import { storedArguments } from '../stored-arguments.ts';
+import { storeContent } from '../../client/store-content.ts';
+import { allowing, denying, fulfilling } from '../../core/answers.ts';
+import { storedArguments } from '../../client/stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
 import { reasonOf } from '../../files/file-failure.ts';
 

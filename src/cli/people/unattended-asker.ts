@@ -7,7 +7,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import type { Output } from '../output.ts';
-import { allowing } from './answers.ts';
+import { allowing } from '../../core/answers.ts';
 import { actionLines } from './describe-action.ts';
 import type { Asker } from './terminal-asker.ts';
 

@@ -12,7 +12,7 @@ import { allSessions } from '../../client/all-sessions.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import type { Options } from '../command.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../shown/visible.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';

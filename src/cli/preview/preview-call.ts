@@ -12,8 +12,8 @@ import {
 } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { reasonOf } from '../../files/file-failure.ts';
-import { type Hunk, compareTexts, linesOf } from './compare-texts.ts';
-import { visible } from '../../core/visible.ts';
+import { type Hunk, compareTexts, linesOf } from '../../shown/compare-texts.ts';
+import { visible } from '../../shown/visible.ts';
 
 export interface PreviewRequest {
   readonly tool: Pick<ToolSpec, 'tool_id' | 'tool_name'>;

@@ -23,7 +23,8 @@ export interface RequestBudget extends CheckWaits {
 }
 
 export const newRequestBudget = (waits: CheckWaits = { begun: new Map(), wait: (work) => work }): RequestBudget => ({
-  ...waits,
+  begun: waits.begun,
+  wait: waits.wait,
   schemaSteps: SCHEMA_STEPS_REQUEST_MAX,
   schemaMs: SCHEMA_CHECK_MS_MAX,
   argumentBytes: ARGUMENT_BYTES_REQUEST_MAX,

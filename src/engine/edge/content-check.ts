@@ -13,9 +13,10 @@ import { type ContentRef, contentRefs } from '../../core/content-refs.ts';
  * attachment whose first bytes are those of none of its types is an `invalid_value`.
  */
 export async function findContentFault(blobs: Blobs, request: object): Promise<Rejection | null> {
-  if (!mayRefer(request)) return null;
+  const refs = contentRefs(request);
+  if (refs.length === 0) return null;
   const known = new Map<Digest, BlobEnds>();
-  for (const content of contentRefs(request)) {
+  for (const content of refs) {
     const { ref, path } = content;
     let ends = known.get(ref);
     if (ends === undefined) {
@@ -70,11 +71,3 @@ function findTypeFault(path: string, claimed: MediaType, { head }: BlobEnds): Re
 }
 
 const readText = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-
-/** False when the value cannot contain a reference. Most requests contain none, so no paths are made for them. */
-function mayRefer(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some(mayRefer);
-  const fields = value as Readonly<Record<string, unknown>>;
-  return typeof fields['ref'] === 'string' || Object.values(fields).some(mayRefer);
-}

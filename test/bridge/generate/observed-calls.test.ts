@@ -4,13 +4,16 @@ import { OBSERVED_BYTES_MAX } from '../../../schemas/limits.ts';
 import { toObservedCalls } from '../../../bridge/generate/observed-calls.ts';
 import { ProviderError, type ReplyCall } from '../../../bridge/providers/provider.ts';
 import { ToolCallObserved } from '../../../schemas/tool-call.ts';
+import { runSteps } from '../../../src/core/steps.ts';
 
 describe('ids', () => {
   test('are those of the provider when valid and unique, else generated', () => {
     const ids = ['ok', undefined, 'ok', '', 'two words', '__proto__', 'x'.repeat(200), 'call-3-1'];
-    const observed = toObservedCalls(
-      3,
-      ids.map((id) => ({ name: 'read', ...(id === undefined ? {} : { id }) })),
+    const observed = runSteps(
+      toObservedCalls(
+        3,
+        ids.map((id) => ({ name: 'read', ...(id === undefined ? {} : { id }) })),
+      ),
     );
     expect(observed.map(({ call_id }) => call_id)).toEqual([
       'ok',
@@ -53,7 +56,7 @@ describe('arguments', () => {
       { arguments_text: '{"a":"\\ud800"}' },
     ],
   ])('%s', (_, given, expected) => {
-    expect(toObservedCalls(1, [{ id: 'a', name: 'x', ...given }])[0]).toEqual({
+    expect(runSteps(toObservedCalls(1, [{ id: 'a', name: 'x', ...given }]))[0]).toEqual({
       call_id: 'a',
       tool_name: 'x',
       ...expected,
@@ -62,11 +65,13 @@ describe('arguments', () => {
 
   test('above the limit: the largest are cut, which makes them invalid JSON; the others stay', () => {
     const big = JSON.stringify({ text: 'y'.repeat(900_000) });
-    const observed = toObservedCalls(1, [
-      { id: 'a', name: 'x', arguments_text: big },
-      { id: 'b', name: 'x', arguments: { text: 'z'.repeat(600_000) } },
-      { id: 'c', name: 'x', arguments: { small: true } },
-    ]);
+    const observed = runSteps(
+      toObservedCalls(1, [
+        { id: 'a', name: 'x', arguments_text: big },
+        { id: 'b', name: 'x', arguments: { text: 'z'.repeat(600_000) } },
+        { id: 'c', name: 'x', arguments: { small: true } },
+      ]),
+    );
     expect(Buffer.byteLength(JSON.stringify(observed))).toBeLessThanOrEqual(OBSERVED_BYTES_MAX + 10);
     expect(observed[0]?.arguments_text).toMatch(/^\{"text":"y+… \(cut: the arguments are too long, 900011 characters/);
     expect(observed[1]?.arguments).toBeDefined();
@@ -75,7 +80,7 @@ describe('arguments', () => {
 
   test('more calls than a batch may hold are a provider error', () => {
     const calls = Array.from({ length: 10_001 }, () => ({ name: 'x' }));
-    expect(() => toObservedCalls(1, calls)).toThrow(ProviderError);
+    expect(() => runSteps(toObservedCalls(1, calls))).toThrow(ProviderError);
   });
 });
 
@@ -92,7 +97,7 @@ test('whatever a model sends, every call can be recorded under a unique id', () 
   );
   fc.assert(
     fc.property(fc.array(anyCall, { maxLength: 8 }), (calls) => {
-      const observed = toObservedCalls(7, calls);
+      const observed = runSteps(toObservedCalls(7, calls));
       expect(observed).toHaveLength(calls.length);
       expect(new Set(observed.map(({ call_id }) => call_id)).size).toBe(calls.length);
       expect(observed.filter((one) => !ToolCallObserved.is(one))).toEqual([]);

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { callContext } from '../../support/host/workspace.ts';
 import { roundsOf } from '../../support/random.ts';
 
-const OPERATIONS = roundsOf(2_500, 50_000);
+const OPERATIONS = roundsOf(1_250, 50_000);
 const MARK = 'OUTSIDE-CONTENT';
 
 /** The attacker's thread, which repeats `swaps` until it is stopped. */

@@ -123,7 +123,7 @@ describe('a confirmed note', () => {
         await directory.close();
         await rm(path, { recursive: true });
       }),
-      { numRuns: roundsOf(15, 250) },
+      { numRuns: roundsOf(8, 250) },
     );
   });
 
@@ -167,7 +167,7 @@ describe('a confirmed note', () => {
         expectFound(await entriesFound(disk), confirmed);
         expect(confirmed.refused.size).toBeLessThanOrEqual(faults.length);
       }),
-      { numRuns: roundsOf(150, 3_000) },
+      { numRuns: roundsOf(75, 3_000) },
     );
   });
 

@@ -165,7 +165,7 @@ test('whenever bridges, engine and disk fail: calls run once, settle once, and n
       }
       if (noted.some(({ event }) => event !== null) && settled.length > open) rescued += 1;
     }),
-    { numRuns: Math.min(roundsOf(100), 600) },
+    { numRuns: Math.min(roundsOf(50, 1_000), 600) },
   );
   expect(rescued).toBeGreaterThan(0);
 });

@@ -183,9 +183,21 @@ function contractOf(sample: ApiSample): void {
     });
 
     test('above the maximum size is terminal', async () => {
-      const pieces = Array.from({ length: 1 + REPLY_BYTES_MAX / 65_536 }, () => 'x'.repeat(65_536));
-      const huge = stream(framesOf({ pieces, calls: [] }));
-      await expect(ask([huge])).rejects.toMatchObject({ code: 'provider_terminal' });
+      const first = bytesOf(begun());
+      // A byte too many, which must not be decoded: these bytes are no frames.
+      const rest = new Uint8Array(REPLY_BYTES_MAX + 1 - first.length);
+      const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+        start(controller) {
+          controller.enqueue(Uint8Array.from(first));
+          controller.enqueue(rest);
+          controller.close();
+        },
+      });
+      const transport = () => Promise.resolve(new Response(body));
+      await expect(ask([], { options: { transport } })).rejects.toMatchObject({
+        code: 'provider_terminal',
+        message: `the answer is larger than ${REPLY_BYTES_MAX} bytes`,
+      });
     });
   });
 

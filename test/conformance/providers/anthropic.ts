@@ -14,6 +14,7 @@ import {
 } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
 import { type RecordingCheck, bodyText } from '../recording.ts';
+import { runSteps } from '../../../src/core/steps.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the second reader trusts what it reads.
 type Any = any;
@@ -40,12 +41,12 @@ function checkBody(text: string, dialect: Dialect): readonly string[] {
   const faults = checkTurn(final, JSON.parse(text), dialect);
   const stream = streamOf(JSON.parse(text));
   const folded = foldAll(dialect, eventsOf([Buffer.from(stream)]));
-  const same = folded !== null && isDeepStrictEqual(dialect.read(folded), dialect.read(final));
+  const same = folded !== null && isDeepStrictEqual(runSteps(dialect.read(folded)), runSteps(dialect.read(final)));
   return [...faults, ...(same ? [] : ['its stream decodes to another turn']), ...checkSlices(stream, folded, dialect)];
 }
 
 function checkTurn(final: ExactJson, body: Any, dialect: Dialect): readonly string[] {
-  const reply = dialect.read(final);
+  const reply = runSteps(dialect.read(final));
   const seen = naiveReading(body);
   const faults: string[] = [];
   if (!isDeepStrictEqual(readingOf(reply), seen)) {
@@ -83,7 +84,7 @@ function eventsOf(pieces: readonly Uint8Array[]): readonly StreamEvent[] {
 function foldAll(dialect: Dialect, events: readonly StreamEvent[]): ExactJson {
   const fold = dialect.newFold();
   for (const event of events) fold.add(event);
-  return fold.final();
+  return runSteps(fold.final());
 }
 
 /** The message of a stream, read without any of the dialect's ideas. */

@@ -1,6 +1,6 @@
 // Recorded answers of Converse, compared with a second reader that is as simple as can be.
 import { isDeepStrictEqual } from 'node:util';
-import { parseExact } from '../../../bridge/providers/api/exact-json.ts';
+import { type ExactJson, parseExact } from '../../../bridge/providers/api/exact-json.ts';
 import { newAwsFrames } from '../../../bridge/providers/bedrock/aws-event-stream.ts';
 import { bedrockConverse } from '../../../bridge/providers/bedrock/dialect.ts';
 import {
@@ -13,6 +13,7 @@ import { brand } from '../../../schemas/ids.ts';
 import type { StopReason } from '../../../schemas/model-turn.ts';
 import { type ConverseEvent, converseEvents, framesOf } from '../../support/providers/converse-events.ts';
 import type { RecordingCheck } from '../recording.ts';
+import { runSteps } from '../../../src/core/steps.ts';
 
 // The second reader trusts what it reads: a surprise shows as a TypeError or a difference.
 type Any = any; // oxlint-disable-line typescript/no-explicit-any
@@ -27,7 +28,7 @@ export const bedrockCheck: RecordingCheck = {
 /** Everything that must hold of one answer; empty when it does. */
 export function checkAnswer(text: string, model: string): readonly string[] {
   const body = JSON.parse(text);
-  const reply = bedrockConverse.read(parseExact(text));
+  const reply = runSteps(bedrockConverse.read(parseExact(text)));
   const failures: string[] = [];
   const expectSame = (what: string, got: unknown, wanted: unknown): void => {
     if (!isDeepStrictEqual(got, wanted)) {
@@ -50,7 +51,7 @@ export function checkAnswer(text: string, model: string): readonly string[] {
 /** The reply to these events; null when they do not make one. */
 export function streamed(events: readonly ConverseEvent[], size: number): GenerateReply | null {
   const final = finalOf(framesOf(events), size);
-  return final === null ? null : bedrockConverse.read(final);
+  return final === null ? null : runSteps(bedrockConverse.read(final));
 }
 
 /** With the items of the layout as values: the order of their fields says nothing. */
@@ -63,13 +64,13 @@ export const canonical = (reply: GenerateReply | null): unknown => {
   return parts === undefined ? reply : { ...reply, layout: parts };
 };
 
-function finalOf(bytes: Uint8Array, size: number): ReturnType<ReturnType<typeof bedrockConverse.newFold>['final']> {
+function finalOf(bytes: Uint8Array, size: number): ExactJson | null {
   const frames = newAwsFrames();
   const fold = bedrockConverse.newFold();
   for (let at = 0; at < bytes.length; at += size) {
     for (const event of frames.feed(bytes.subarray(at, at + size))) fold.add(event);
   }
-  return frames.isClean() ? fold.final() : null;
+  return frames.isClean() ? runSteps(fold.final()) : null;
 }
 
 const seenIn = ({ content = '', calls, usage, stop }: GenerateReply) => ({
@@ -170,7 +171,7 @@ function sendable(content: readonly Any[], model: string): readonly unknown[] {
 
 /** A file of fixtures: an answer (`.json`), or a line for each event, named by its only key (`.chunks.txt`). */
 export function readBedrockFixture(path: string, text: string): GenerateReply | null {
-  if (path.endsWith('.json')) return bedrockConverse.read(parseExact(text));
+  if (path.endsWith('.json')) return runSteps(bedrockConverse.read(parseExact(text)));
   const events = text
     .split('\n')
     .filter((line) => line.trim() !== '')

@@ -12,6 +12,7 @@ import {
 } from '../../../bridge/providers/provider.ts';
 import { brand } from '../../../schemas/ids.ts';
 import type { Recording, RecordingCheck } from '../recording.ts';
+import { runSteps } from '../../../src/core/steps.ts';
 
 export const geminiCheck: RecordingCheck = {
   dialect: gemini,
@@ -44,7 +45,9 @@ function checkTurn({ response, response_text = null }: Recording, fault: Fault):
         : [response as Chunk];
   const streamed = response_text !== null || Array.isArray(response);
   const reply =
-    response_text !== null ? replyOfSse(response_text, 4_096) : gemini.read(parseExact(JSON.stringify(response)));
+    response_text !== null
+      ? replyOfSse(response_text, 4_096)
+      : runSteps(gemini.read(parseExact(JSON.stringify(response))));
   if (reply === null) throw new ProviderError('provider_retryable', 'the stream has no end marker');
 
   same('text', reply.content ?? '', naiveText(chunks), fault);
@@ -74,8 +77,8 @@ function replyOfSse(text: string, size: number): GenerateReply | null {
     parser.feed(decoder.decode(bytes.subarray(start, start + size), { stream: true }));
   }
   parser.feed('\n\n');
-  const final = fold.final();
-  return final === null ? null : gemini.read(final);
+  const final = runSteps(fold.final());
+  return final === null ? null : runSteps(gemini.read(final));
 }
 
 const sseOf = (chunks: readonly Chunk[]): string =>

@@ -7,13 +7,14 @@ import { type GenerateReply, type MessageCall, ProviderError } from '../../../br
 import { chatRequestOf } from '../../support/bridge/chat-server.ts';
 import { type RecordingCheck, bodyText } from '../recording.ts';
 import { type Any, chunksOf, plainFinal, plainReading, sendable } from './openai-chat-reading.ts';
+import { runSteps } from '../../../src/core/steps.ts';
 
 export const openAiChatCheck: RecordingCheck = {
   dialect: openAiChat,
   faultsOf(recording) {
     const text = bodyText(recording);
     if (typeof recording.response_text === 'string') return checkStream(text);
-    return checkBody(JSON.parse(text), openAiChat.read(parseExact(text)));
+    return checkBody(JSON.parse(text), runSteps(openAiChat.read(parseExact(text))));
   },
 };
 
@@ -74,8 +75,8 @@ async function streamed(text: string, size: number): Promise<GenerateReply | nul
     if (error instanceof ProviderError && error.code === 'provider_retryable') return null;
     throw error;
   }
-  const final: ExactJson = fold.final();
-  return final === null ? null : openAiChat.read(final);
+  const final: ExactJson = runSteps(fold.final());
+  return final === null ? null : runSteps(openAiChat.read(final));
 }
 
 /** The order of the fields in an item says nothing. */

@@ -14,6 +14,7 @@ import {
 import { brand } from '../../../schemas/ids.ts';
 import { type Recording, type RecordingCheck, bodyText } from '../recording.ts';
 import { type Raw, type Reading, plainFinal, plainReading, sentBack } from './openai-responses-reading.ts';
+import { runSteps } from '../../../src/core/steps.ts';
 
 export const openAiResponsesCheck: RecordingCheck = { dialect: openAiResponses, faultsOf: checkTurn };
 
@@ -22,7 +23,7 @@ function checkTurn(recording: Recording): readonly string[] {
   const streamed = typeof recording.response_text === 'string';
   const final = streamed ? fold(eventsOf(text, text.length)) : parseExact(text);
   if (final === null) throw new ProviderError('provider_retryable', 'the stream has no end marker');
-  const reply = openAiResponses.read(final);
+  const reply = runSteps(openAiResponses.read(final));
   const plain = streamed ? plainFinal(text) : (JSON.parse(text) as Raw);
   const there = itemsOf(reply, 'another-model');
   return [
@@ -114,9 +115,11 @@ function checkStream(text: string, reply: GenerateReply): readonly string[] {
   const events = eventsOf(text, text.length);
   const end = events.findIndex((_, index) => fold(events.slice(0, index + 1)) !== null);
   const emptied = events.slice(0, end + 1).map((event, index) => (index === end ? withoutOutput(event) : event));
-  const gathered = openAiResponses.read(fold(emptied) ?? null);
+  const gathered = runSteps(openAiResponses.read(fold(emptied) ?? null));
   return [
-    ...sliced.flatMap((final) => differ('sliced', final === null ? null : openAiResponses.read(final), reply)),
+    ...sliced.flatMap((final) =>
+      differ('sliced', final === null ? null : runSteps(openAiResponses.read(final)), reply),
+    ),
     ...differ('gathered', readingOf(gathered), readingOf(reply)),
   ];
 }
@@ -134,7 +137,7 @@ function checkMadeStream(plain: Raw, reply: GenerateReply): readonly string[] {
   return [
     ...[1, 5, 4_096].flatMap((size) => {
       const final = fold(eventsOf(text, size));
-      return differ('made stream', final === null ? null : openAiResponses.read(final), reply);
+      return differ('made stream', final === null ? null : runSteps(openAiResponses.read(final)), reply);
     }),
     ...differ(
       'cut stream',
@@ -190,5 +193,5 @@ function eventsOf(text: string, size: number): readonly StreamEvent[] {
 function fold(events: readonly StreamEvent[]): ExactJson | null {
   const folding = openAiResponses.newFold();
   for (const event of events) folding.add(event);
-  return folding.final();
+  return runSteps(folding.final());
 }

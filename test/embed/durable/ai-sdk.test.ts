@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createAgent, tool } from '../../../embed/agent/index.ts';
 import {
   type AiSdkTool,
@@ -146,6 +146,26 @@ describe('a loop', () => {
     expect(run_history.map(({ ending, turn }) => [ending.outcome, turn])).toEqual([['completed', 1]]);
   });
 
+  test.each([
+    ['says is cut off', 'interrupted', [{ type: 'text', text: 'Half of' }]],
+    ['could not read', 'other', []],
+  ])('is told of an answer that the provider %s, and it is not on record', async (_why, unified, content) => {
+    const whole = scriptedModel(() => ({ text: 'Done.' }));
+    const answers = [{ content, finishReason: { unified, raw: undefined }, usage: {}, warnings: [] }];
+    const doGenerate: typeof whole.doGenerate = async (call) =>
+      (answers.shift() as never) ?? (await whole.doGenerate(call));
+    const agent = await durable({
+      dataDir: await newDataDir(),
+      session: 'order-42',
+      model: { ...whole, doGenerate },
+    });
+    ended.push(() => agent.close());
+    await expect(generate({ ...agent, prompt: 'Hello' })).rejects.toThrow('ended before its answer was complete');
+    expect((await generate({ ...agent, prompt: 'Hello' })).text).toBe('Done.');
+    const { run_history } = (await must(agent.client.session(SESSION))).state;
+    expect(run_history.map(({ turn }) => turn)).toEqual([1]);
+  });
+
   test('that aborts ends its run as cancelled, and stops the function', async () => {
     const abort = new AbortController();
     const { agent, tools } = await open();
@@ -215,6 +235,22 @@ describe('a loop', () => {
     await question?.answer(true);
     expect((await running).text).toBe('Paid.');
     expect(paid).toEqual(['1', '100']);
+  });
+
+  test('goes on when a person answers at the moment at which the function of the tool says that it need not', async () => {
+    const script: Script = (turn) =>
+      turn === 1 ? { calls: [{ id: 'c1', name: 'pay', input: { order: '1' } }] } : { text: 'Paid.' };
+    const pay = { description: 'Pay.', inputSchema: order, needsApproval: () => false, execute: () => 'paid' };
+    const { agent } = await open({ script, more: { pay } });
+    const submit = agent.client.submit.bind(agent.client);
+    vi.spyOn(agent.client, 'submit').mockImplementation((session, batch) => async () => {
+      const [event] = batch.events;
+      if (event?.kind === 'user.tool_confirmation' && event.by === 'needsApproval') {
+        await must(submit(session, { events: [{ ...event, by: 'a person' }] }));
+      }
+      return await submit(session, batch)();
+    });
+    expect((await generate({ ...agent, prompt: 'Pay' })).text).toBe('Paid.');
   });
 });
 

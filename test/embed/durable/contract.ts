@@ -8,8 +8,10 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type SessionId, brand } from '../../../schemas/index.ts';
 import { type EngineClient, must } from '../../../src/client/index.ts';
 import { newLawCheck, newReplayer } from '../../../src/core/index.ts';
-import { openEngine } from '../../../src/index.ts';
+import { openEngine, readToken, serveDataDir, tokenFile } from '../../../src/index.ts';
 import { PromptDiffers, SessionInUse } from '../../../embed/durable/errors.ts';
+import { refold } from '../../support/e2e/refold.ts';
+import { deliverTwice } from '../../support/loops/twice.ts';
 import { roundsOf } from '../../support/random.ts';
 import type { DurableOptions, DurableRun } from '../../../embed/durable/open-durable.ts';
 import type { Question } from '../../../embed/runs/questions.ts';
@@ -112,6 +114,7 @@ export function describeLoop(driver: LoopDriver): void {
   ) {
     const { world = [], at, ...options } = given;
     const dataDir = options.dataDir ?? (await newDirectory());
+    const place = options.engine === undefined ? { dataDir } : {};
     const script = (turn: number): ContractAnswer => {
       world.push(`turn ${turn}`);
       at?.(`in turn ${turn}`);
@@ -123,7 +126,7 @@ export function describeLoop(driver: LoopDriver): void {
       run: 'both',
       consent: 'allow_all',
       ...options,
-      dataDir,
+      ...place,
       tools,
       script,
     });
@@ -228,6 +231,47 @@ export function describeLoop(driver: LoopDriver): void {
       await second.handle.answer(b as Question, { allow: false, message: 'Not this one.' });
       expect(await answer).toBe('Done.');
       expect(first.world.filter((line) => line.startsWith('refund'))).toEqual(['refund a']);
+    });
+
+    test('with `serve` is answered by the commands beside it', async () => {
+      const { handle, run, world, dataDir } = await open({ consent: 'default', serve: true });
+      const answer = run(PROMPT);
+      await waitingFor(handle, 2);
+      expect(handle.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+      const listed = await refold(['approvals', '--json', '--data-dir', dataDir]);
+      for (const line of listed.stdout.trimEnd().split('\n')) {
+        const { call_id, digest } = JSON.parse(line) as { readonly call_id: string; readonly digest: string };
+        const args = ['approve', call_id, '--digest', digest, '--data-dir', dataDir];
+        expect(await refold(args)).toMatchObject({ code: 0, stderr: '' });
+      }
+      expect(await answer).toBe('Done.');
+      expect(world.filter((line) => line.startsWith('refund'))).toEqual(['refund a', 'refund b']);
+    });
+
+    test('on the engine of another process, through a network that delivers twice, has each effect once', async () => {
+      const inProcess = await must(openEngine({ dataDir: await newDirectory() }));
+      const { client } = inProcess;
+      const served = await newDirectory();
+      const engine = await serveDataDir(client, { dataDir: served, port: 0 });
+      const network = await deliverTwice(engine.url);
+      ended.push(
+        () => inProcess.close(),
+        () => engine.close(),
+        () => network.close(),
+      );
+      const token = await readToken(tokenFile(served, 'operator'));
+      const there = { engine: network.url, token, stateDir: await newDirectory() };
+      const first = await open(there);
+      expect(first.handle.url).toBe(network.url);
+      expect(await first.run(PROMPT)).toBe('Done.');
+      const { world } = first;
+      expect(world).toEqual(['turn 1', 'turn 2', 'refund a', 'refund b', 'turn 3']);
+      await first.handle.close();
+      expect(await (await open({ ...there, world })).run(PROMPT)).toBe('Done.');
+      expect(world).toHaveLength(5);
+      const { run_history } = (await must(client.session(SESSION))).state;
+      expect(run_history.map(({ ending }) => ending.outcome)).toEqual(['completed']);
+      expect(network.doubled()).toBeGreaterThan(5);
     });
 
     test('with another prompt than the recorded one is told which message differs', async () => {

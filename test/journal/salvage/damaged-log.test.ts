@@ -25,8 +25,8 @@ import { type Random, randomFrom, roundsOf } from '../../support/random.ts';
 
 /** Each journal is damaged this often at most, each time in a copy: every way of damage three times. */
 const DAMAGES_PER_JOURNAL = 15;
-const DAMAGES = roundsOf(3, 50);
-const MANIFEST_DAMAGES = roundsOf(4, 70);
+const DAMAGES = roundsOf(2, 50);
+const MANIFEST_DAMAGES = roundsOf(2, 70);
 const SECTOR = 4_096;
 const BLOCK = 32_768;
 

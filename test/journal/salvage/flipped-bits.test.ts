@@ -30,7 +30,7 @@ import { removeUnusedTables } from '../../support/journal/many-tables.ts';
 import { inTemporaryDirectory, temporaryDirectory } from '../../support/journal/temporary-directory.ts';
 import { roundsOf } from '../../support/random.ts';
 
-const FLIPS = roundsOf(12, 200);
+const FLIPS = roundsOf(6, 200);
 const SESSIONS = ['a', 'b', 'c'].map(session);
 const SEGMENT = 40;
 const EVENTS = 3 * SEGMENT;

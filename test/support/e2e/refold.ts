@@ -14,6 +14,7 @@ import type { EngineClient } from '../../../src/client/index.ts';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const CLI = join(ROOT, 'dist/src/cli/main.js');
+const PROGRAM = join(ROOT, 'dist/src/cli/program.js');
 const NOBODY = 65_534;
 
 export interface Finished {
@@ -23,12 +24,32 @@ export interface Finished {
 }
 
 /**
- * Runs a command in this process, without the start-up time of a process. Commands that start processes by path (`run`,
- * `undo`, `bridge`, `demo`, `bench`), and those that wait for a signal, take {@link refoldProcess}.
+ * Runs a command in this process, without the start-up time of a process. Commands that start an engine or a bridge by path
+ * (`run`, `undo`, `demo`) take {@link refoldBuilt}; `bridge`, `bench` and those that wait for a signal {@link refoldProcess}.
  */
-export async function refold(args: readonly string[]): Promise<Finished> {
+export function refold(args: readonly string[]): Promise<Finished> {
+  return finished(runCommandLine, args);
+}
+
+/** Runs a command of the built program in this process; the engine and the bridge that it starts are processes. */
+export async function refoldBuilt(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+  const { runCommandLine: built } = (await import(PROGRAM)) as { readonly runCommandLine: typeof runCommandLine };
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  try {
+    return await finished(built, args);
+  } finally {
+    for (const name of Object.keys(env)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+}
+
+async function finished(run: typeof runCommandLine, args: readonly string[]): Promise<Finished> {
   const [stdout, stderr] = [new Capture(), new Capture()];
-  const code = await runCommandLine(args, { stdout, stderr });
+  const code = await run(args, { stdout, stderr });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 

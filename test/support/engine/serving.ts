@@ -3,7 +3,8 @@ import { afterAll, beforeAll } from 'vitest';
 import type { EngineClient } from '../../../src/client/client.ts';
 import { connect } from '../../../src/client/http-client.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
-import { type Serving, serve } from '../../../src/server/serve.ts';
+import type { Serving } from '../../../src/server/listen.ts';
+import { serve } from '../../../src/server/serve.ts';
 import { fixedTokens } from '../../../src/server/tokens.ts';
 import { newWorld } from './world.ts';
 

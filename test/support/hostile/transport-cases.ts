@@ -43,6 +43,27 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'a long Expect': { expect: `x${'-'.repeat(1_000)}` },
 };
 
+/** What a page elsewhere, or a program that guesses, sends for a token. */
+const EXCHANGES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'without a code': {},
+  'with a code of 12,000 characters': { authorization: `Code ${'a'.repeat(12_000)}` },
+  'with a code of spaces': { authorization: `Code${' '.repeat(12_000)}x` },
+  'from another port': { origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' },
+  'from a rebound host': { host: 'evil.example', origin: 'http://evil.example', 'sec-fetch-site': 'same-origin' },
+  'from a page without an origin': { origin: 'null', 'sec-fetch-site': 'cross-site' },
+  'from an origin of 12,000 characters': { origin: `http://${'a'.repeat(12_000)}`, 'sec-fetch-site': 'same-origin' },
+  'without Sec-Fetch-Site': { host: '127.0.0.1:80', origin: 'http://127.0.0.1:80' },
+  'with an If-None-Match of many tags': { 'if-none-match': '"a",'.repeat(3_000) },
+};
+
+const OWN = { host: '127.0.0.1:80', origin: 'http://127.0.0.1:80', 'sec-fetch-site': 'same-origin' } as const;
+
+const exchangeOf = (headers: Readonly<Record<string, string>>): HostileRequest => ({
+  method: 'POST',
+  path: '/v1/codes/exchange',
+  headers,
+});
+
 const CURSORS = [
   '0',
   '1',
@@ -70,6 +91,14 @@ export const transportCases: readonly HostileCase[] = [
       { ...post('/v1/leases', '{}'), headers: { ...JSON_TYPE, ...headers } },
     ),
   ),
+  ...Object.entries(EXCHANGES).map(([name, headers]) =>
+    alone(`an exchange ${name}`, exchangeOf(headers), get('/', headers), get('/page.js', headers)),
+  ),
+  alone(
+    '200 guessed codes at once',
+    ...many(200, (at) => exchangeOf({ ...OWN, authorization: `Code ${'a'.repeat(40)}${at}` })),
+  ),
+  alone('64 requests for a code at once', ...many(64, () => post('/v1/codes', { scope: 'viewer' }))),
   ...CURSORS.flatMap((cursor): readonly HostileCase[] => [
     {
       name: `follow: from ${JSON.stringify(cursor)}`,

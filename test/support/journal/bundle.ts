@@ -24,7 +24,10 @@ export async function bundleScript(path: string): Promise<{
     target: 'node20',
     format: 'esm',
     packages: 'external',
-    alias: { '#sha256': join(root, 'schemas', 'sha256', 'node.ts') },
+    alias: {
+      '#sha256': join(root, 'schemas', 'sha256', 'node.ts'),
+      '#client-platform': join(root, 'src', 'client', 'platform', 'node.ts'),
+    },
     logLevel: 'silent',
   });
   return { script, remove: () => rm(directory, { recursive: true, force: true }) };

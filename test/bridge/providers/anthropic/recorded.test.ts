@@ -6,6 +6,8 @@ import { anthropicMessages, vertexAnthropic } from '../../../../bridge/providers
 import { anthropicCheck, streamOf } from '../../../conformance/providers/anthropic.ts';
 import { reportOf } from '../../../conformance/recording.ts';
 import { messageOf } from './samples.ts';
+import type { ExactJson } from '../../../../bridge/providers/api/exact-json.ts';
+import type { Steps } from '../../../../src/core/steps.ts';
 
 const rich = messageOf(
   [
@@ -52,13 +54,22 @@ test.each([
   });
 });
 
+/** A reader that reads right, and then changes the reply. */
+const readAs = (change: (reply: GenerateReply) => GenerateReply): Partial<Dialect> => ({
+  *read(final) {
+    return change(yield* anthropicMessages.read(final));
+  },
+});
+
+function* halfTurn(): Steps<ExactJson> {
+  yield;
+  return plain;
+}
+
 test.each<[string, Partial<Dialect>]>([
-  [
-    'a wrong count',
-    { read: (final) => ({ ...anthropicMessages.read(final), usage: { input_tokens: 1, output_tokens: 2 } }) },
-  ],
-  ['a lost layout', { read: (final) => withoutLayout(anthropicMessages.read(final)) }],
-  ['a half turn', { newFold: () => ({ ...anthropicMessages.newFold(), final: () => plain }) }],
+  ['a wrong count', readAs((reply) => ({ ...reply, usage: { input_tokens: 1, output_tokens: 2 } }))],
+  ['a lost layout', readAs(withoutLayout)],
+  ['a half turn', { newFold: () => ({ ...anthropicMessages.newFold(), final: halfTurn }) }],
 ])('%s is found', async (_, broken) => {
   const { differences } = await reportOf(lines.slice(0, 1), anthropicCheck({ ...anthropicMessages, ...broken }));
   expect(differences.length).toBeGreaterThan(0);

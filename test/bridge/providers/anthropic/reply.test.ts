@@ -4,6 +4,7 @@ import { CUT_ARGUMENTS } from '../../../../bridge/providers/anthropic/reply.ts';
 import { anthropicMessages, vertexAnthropic } from '../../../../bridge/providers/anthropic/dialect.ts';
 import { parseExact } from '../../../../bridge/providers/api/exact-json.ts';
 import { MODEL, messageOf, read } from './samples.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 test('a plain answer has no layout', () => {
   const reply = read(messageOf([{ type: 'text', text: 'Hello' }]));
@@ -62,7 +63,7 @@ test('everything else is an item in its place, and further fields stay with thei
 
 test('a number that a double cannot hold keeps its text', () => {
   const text = JSON.stringify(messageOf([{ type: 'tool_use', id: 'a', name: 'read', input: { n: 1 } }]));
-  const { calls } = anthropicMessages.read(parseExact(text.replace('"n":1', '"n":12345678901234567890')));
+  const { calls } = runSteps(anthropicMessages.read(parseExact(text.replace('"n":1', '"n":12345678901234567890'))));
   expect(calls).toEqual([{ id: 'a', name: 'read', arguments_text: '{"n":12345678901234567890}' }]);
 });
 

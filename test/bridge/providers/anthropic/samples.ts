@@ -13,6 +13,7 @@ import type {
 } from '../../../../bridge/providers/provider.ts';
 import type { LayoutPart } from '../../../../schemas/model-turn.ts';
 import { requestOf } from '../../../conformance/providers/anthropic.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 interface NamedEvent {
   readonly type: string;
@@ -33,7 +34,8 @@ export const messageOf = (content: readonly object[], more: object = {}): ExactO
   ...more,
 });
 
-export const read = (message: object): GenerateReply => anthropicMessages.read(parseExact(JSON.stringify(message)));
+export const read = (message: object): GenerateReply =>
+  runSteps(anthropicMessages.read(parseExact(JSON.stringify(message))));
 
 export const begin = { type: 'message_start', message: messageOf([], { stop_reason: null }) };
 export const blockStart = (index: number, content_block: object): NamedEvent => ({
@@ -61,7 +63,7 @@ export function fold(
   return { fold: target, deltas };
 }
 
-export const folded = (events: readonly object[]): ExactJson => fold(events).fold.final();
+export const folded = (events: readonly object[]): ExactJson => runSteps(fold(events).fold.final());
 
 export const user = (text: string): Message => ({ role: 'user', text });
 export const call = (id: string, name = 'read', args = '{}'): MessageCall => ({ id, name, arguments: args });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { anthropicMessages } from '../../../../bridge/providers/anthropic/dialect.ts';
 import { ProviderError } from '../../../../bridge/providers/provider.ts';
 import { begin, blockDelta, blockStart, finish, fold, folded, messageOf } from './samples.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 const text = (index: number, value: string) => blockDelta(index, { type: 'text_delta', text: value });
 const input = (index: number, value: string) => blockDelta(index, { type: 'input_json_delta', partial_json: value });
@@ -30,7 +31,7 @@ test('blocks of all kinds become the message, with the last counts of tokens', (
     ...finish('tool_use', { input_tokens: 12, cache_read_input_tokens: null }),
   ];
   const { fold: target, deltas } = fold(events);
-  expect(target.final()).toEqual(
+  expect(runSteps(target.final())).toEqual(
     messageOf(
       [
         { type: 'thinking', thinking: 'let me see', signature: 'c2ln' },
@@ -46,7 +47,7 @@ test('blocks of all kinds become the message, with the last counts of tokens', (
     { kind: 'text', text: 'Hel' },
     { kind: 'text', text: 'lo' },
   ]);
-  expect(fold(events, false).fold.final()).toEqual(target.final());
+  expect(runSteps(fold(events, false).fold.final())).toEqual(runSteps(target.final()));
 });
 
 test('blocks that interleave are told apart by their index and put in its order', () => {
@@ -78,7 +79,7 @@ test('an unknown kind of block is kept, and an unknown kind of delta extends its
   for (const event of events.slice(0, 2)) target.add({ name: null, data: JSON.stringify(event) });
   target.add({ name: null, data });
   for (const event of finish('end_turn')) target.add({ name: null, data: JSON.stringify(event) });
-  const { layout } = anthropicMessages.read(target.final());
+  const { layout } = runSteps(anthropicMessages.read(runSteps(target.final())));
   expect(layout?.parts).toEqual([
     { item: '{"type":"compaction","content":"so far","parts":[1,2,3],"level":9007199254740993}' },
   ]);
@@ -99,7 +100,7 @@ test('fields beside the stop reason, such as the container, join the message', (
 test('arguments that are no object keep their text', () => {
   for (const written of ['{"path": "a', '[1]', '"{}"']) {
     const final = folded([begin, blockStart(0, tool('a')), input(0, written), ...finish('max_tokens')]);
-    expect(anthropicMessages.read(final).calls).toEqual([{ id: 'a', name: 'read', arguments_text: written }]);
+    expect(runSteps(anthropicMessages.read(final)).calls).toEqual([{ id: 'a', name: 'read', arguments_text: written }]);
   }
 });
 
@@ -107,7 +108,7 @@ test('without its end marker a stream is no message', () => {
   const events = [begin, blockStart(0, { type: 'text', text: '' }), text(0, 'Hello'), ...finish('end_turn')];
   for (let end = 0; end < events.length; end += 1) {
     const { fold: target } = fold(events.slice(0, end));
-    expect([target.final(), target.isClosed()]).toEqual([null, false]);
+    expect([runSteps(target.final()), target.isClosed()]).toEqual([null, false]);
   }
   const target = fold(events).fold;
   expect(target.isClosed()).toBe(true);
@@ -169,7 +170,7 @@ test('arguments are the same whatever their pieces', () => {
       }
       const whole = folded([begin, blockStart(0, tool('a')), input(0, written), ...finish('tool_use')]);
       expect(folded([begin, blockStart(0, tool('a')), ...pieces, ...finish('tool_use')])).toEqual(whole);
-      expect(anthropicMessages.read(whole).calls).toHaveLength(1);
+      expect(runSteps(anthropicMessages.read(whole)).calls).toHaveLength(1);
     }),
   );
 });
@@ -183,7 +184,7 @@ test('a call of many pieces takes linear time', () => {
     for (const event of data) target.add(event);
     for (const event of [input(0, '"}'), ...finish('tool_use')])
       target.add({ name: event.type, data: JSON.stringify(event) });
-    expect(anthropicMessages.read(target.final()).calls).toHaveLength(1);
+    expect(runSteps(anthropicMessages.read(runSteps(target.final()))).calls).toHaveLength(1);
     const { user, system } = process.cpuUsage(started);
     return user + system;
   };

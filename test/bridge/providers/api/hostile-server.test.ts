@@ -13,6 +13,7 @@ import { createRedactor } from '../../../../bridge/secrets/redactor.ts';
 import { systemClock } from '../../../../src/clock.ts';
 import type { ModelServerName } from '../../../../src/files/model-servers.ts';
 import { type WireAnswer, openModelServer } from '../../../support/providers/model-server.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 const KEY = 'sk-Live-QWERTYzuiopASDFghjk1234567890';
 const LONG_AGO = 3_000;
@@ -68,7 +69,7 @@ describe('a key that an answer cuts leaves no piece', () => {
 /** What the dialect sends of a turn that it read in an answer. */
 async function sentBack(api: ModelServerName, body: object, calls: Message[] = []): Promise<string> {
   const dialect: Dialect = await loadDialect(api);
-  const { content = '', calls: made, layout } = dialect.read(parseExact(JSON.stringify(body)));
+  const { content = '', calls: made, layout } = runSteps(dialect.read(parseExact(JSON.stringify(body))));
   const turn: Message = {
     role: 'assistant',
     text: content,
@@ -359,7 +360,7 @@ test.each([
   ['openai-responses', { status: 'incomplete', incomplete_details: { reason: 'constructor' }, output: [] }],
   ['gemini', { candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'constructor' }] }],
 ] as const)('a word that is the name of a method is another reason: %s', async (api, body) => {
-  const reply = (await loadDialect(api)).read(parseExact(JSON.stringify(body)));
+  const reply = runSteps((await loadDialect(api)).read(parseExact(JSON.stringify(body))));
   expect(replyFault(reply)).toBeNull();
   expect(reply.stop).toEqual({ reason: 'other', word: 'constructor' });
 });

@@ -1,13 +1,16 @@
 // Answers in few large pieces, and in very many small ones: both are read as any other, with other work in between.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { toObservedCalls } from '../../../../bridge/generate/observed-calls.ts';
 import { newCollectedBytes } from '../../../../bridge/providers/api/collected-bytes.ts';
 import { loadDialect } from '../../../../bridge/providers/api/dialects.ts';
 import { newFrames } from '../../../../bridge/providers/api/frames.ts';
+import { parseExact } from '../../../../bridge/providers/api/exact-json.ts';
 import { readAnswer } from '../../../../bridge/providers/api/read-body.ts';
 import type { GenerateReply, ReplyDelta } from '../../../../bridge/providers/provider.ts';
 import { STREAM_SLICE_BYTES } from '../../../../schemas/limits.ts';
 import type { ModelServerName } from '../../../../src/files/model-servers.ts';
+import { type Steps, runSteps } from '../../../../src/core/steps.ts';
 
 const SILENCE = {
   signal: new AbortController().signal,
@@ -78,7 +81,7 @@ async function read(api: ModelServerName, answer: string, bytesOfPart = Infinity
   const onDelta = (delta: ReplyDelta): void => void deltas.push(delta);
   const final = await readAnswer(new Response(body), SILENCE, dialect, { onDelta, received: newCollectedBytes() });
   running = false;
-  return { reply: dialect.read(final), deltas, turns };
+  return { reply: runSteps(dialect.read(final)), deltas, turns };
 }
 
 test.each(ANSWERS)('%s with a long text is read in many turns of the event loop', async (_what, api, answerOf) => {
@@ -95,6 +98,95 @@ test.each(ANSWERS)('%s that comes a byte at a time lets other work run as well',
   const { reply, turns } = await read(api, answerOf(text), 1);
   expect(reply.content === text).toBe(true);
   expect(turns).toBeGreaterThan(10_000 / 256);
+});
+
+/** How often other work may run between the steps. */
+function countSteps<T>(steps: Steps<T>): { readonly count: number; readonly result: T } {
+  for (let count = 0; ; count += 1) {
+    const { done, value } = steps.next();
+    if (done === true) return { count, result: value };
+  }
+}
+
+const SLICES = TEXT.length / STREAM_SLICE_BYTES;
+
+/** Bodies with a text that is kept in an item. */
+const ITEMS: readonly (readonly [ModelServerName, object])[] = [
+  ['openai-chat', { choices: [{ message: { content: 'a', reasoning_content: TEXT } }] }],
+  ['openai-responses', { status: 'completed', output: [{ type: 'reasoning', encrypted_content: TEXT }] }],
+  ['anthropic', { type: 'message', content: [{ type: 'thinking', thinking: TEXT }] }],
+  ['gemini', { candidates: [{ content: { parts: [{ text: TEXT, thought: true }] }, finishReason: 'STOP' }] }],
+  ['bedrock', { output: { message: { content: [{ reasoningContent: { reasoningText: { text: TEXT } } }] } } }],
+];
+
+test.each(ITEMS)('%s: a long item is written in steps', async (api, body) => {
+  const { count, result } = countSteps((await loadDialect(api)).read(parseExact(JSON.stringify(body))));
+  expect(count).toBeGreaterThan(SLICES);
+  expect(JSON.stringify(result.layout?.parts)).toContain(JSON.stringify(JSON.stringify(TEXT)).slice(1, -1));
+});
+
+const call = JSON.stringify({ text: TEXT });
+const middle = call.length / 2;
+const pieces = [call.slice(0, middle), call.slice(middle)];
+
+/** Streams of a call with long arguments, in two pieces, of the APIs whose plain form has the arguments as a value. */
+const CALLS: readonly (readonly [ModelServerName, readonly (readonly [string, object])[]])[] = [
+  [
+    'anthropic',
+    [
+      ['message_start', { type: 'message_start', message: { type: 'message' } }],
+      ['content_block_start', { index: 0, content_block: { type: 'tool_use', id: 'a', name: 'x', input: {} } }],
+      ...pieces.map((partial_json): readonly [string, object] => [
+        'content_block_delta',
+        { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json } },
+      ]),
+      ['message_stop', {}],
+    ],
+  ],
+  [
+    'bedrock',
+    [
+      ['contentBlockStart', { contentBlockIndex: 0, start: { toolUse: { toolUseId: 'a', name: 'x' } } }],
+      ...pieces.map((input): readonly [string, object] => [
+        'contentBlockDelta',
+        { contentBlockIndex: 0, delta: { toolUse: { input } } },
+      ]),
+      ['messageStop', { stopReason: 'tool_use' }],
+    ],
+  ],
+];
+
+test.each(CALLS)('%s: the joined arguments of a call are parsed in steps', async (api, events) => {
+  const dialect = await loadDialect(api);
+  const fold = dialect.newFold();
+  for (const [name, data] of events) fold.add({ name, data: JSON.stringify(data) });
+  const { count, result } = countSteps(fold.final());
+  expect(count).toBeGreaterThan(SLICES);
+  const { calls } = runSteps(dialect.read(result));
+  expect(calls).toEqual([{ id: 'a', name: 'x', arguments: { text: TEXT } }]);
+  // The report of the call, which is cut, is made in steps as well.
+  expect(countSteps(toObservedCalls(1, [...calls, ...calls])).count).toBeGreaterThan(SLICES);
+});
+
+const MANY = Array.from({ length: 10_000 }, (_, index) => index);
+const args = (text: string): object => ({ name: 'x', arguments: text });
+
+/** Bodies with very many small calls. */
+const CROWDS: readonly (readonly [ModelServerName, object])[] = [
+  ['openai-chat', { choices: [{ message: { tool_calls: MANY.map(() => ({ function: args('{}') })) } }] }],
+  ['openai-responses', { status: 'completed', output: MANY.map(() => ({ type: 'function_call', ...args('{}') })) }],
+  ['anthropic', { type: 'message', content: MANY.map(() => ({ type: 'tool_use', name: 'x', input: {} })) }],
+  [
+    'gemini',
+    { candidates: [{ content: { parts: MANY.map(() => ({ functionCall: { name: 'x' } })) }, finishReason: 'STOP' }] },
+  ],
+  ['bedrock', { output: { message: { content: MANY.map(() => ({ toolUse: { name: 'x', input: {} } })) } } }],
+];
+
+test.each(CROWDS)('%s: very many calls are read in steps', async (api, body) => {
+  const { count, result } = countSteps((await loadDialect(api)).read(parseExact(JSON.stringify(body))));
+  expect(result.calls).toHaveLength(MANY.length);
+  expect(count).toBeGreaterThanOrEqual(8);
 });
 
 test('a long event that is no JSON is refused as a short one is', async () => {

@@ -12,7 +12,8 @@ import { requestWith } from '../../../support/providers/any-chat.ts';
 const MODEL = 'claude-sonnet-4-5';
 const target = { model: MODEL, baseUrl: 'https://models.example/v1', stream: true };
 
-const bytesOf = (length: number): Uint8Array => Uint8Array.from({ length }, (_, index) => (index * 31) % 251);
+const PATTERN = Buffer.from(Array.from({ length: 251 }, (_, index) => (index * 31) % 251));
+const bytesOf = (length: number): Uint8Array => Buffer.alloc(length, PATTERN);
 const withFiles = (...lengths: readonly number[]): Message => ({
   role: 'user',
   text: 'see "ä" 🙂',

@@ -58,7 +58,7 @@ describe('any split of the bytes', () => {
           error: '',
         });
       }),
-      { numRuns: roundsOf(300) },
+      { numRuns: roundsOf(150, 3_000) },
     );
   });
 
@@ -87,7 +87,7 @@ describe('any split of the bytes', () => {
         expect(clean).toBe(false);
         expect(error).toMatch(/cannot be read/);
       }),
-      { numRuns: roundsOf(400) },
+      { numRuns: roundsOf(200, 4_000) },
     );
   });
 

@@ -25,7 +25,7 @@ describe.each(MODELS)('a request to %s', (model) => {
       fc.property(withLayouts(chat, model, ITEM), (messages) => {
         expect(checkChat('bedrock.converse', bodyOf(messages, model))).toEqual([]);
       }),
-      { numRuns: roundsOf(400) },
+      { numRuns: roundsOf(200, 4_000) },
     );
   });
 });
@@ -42,7 +42,7 @@ test('every text, result and call of the history of a session is in the request'
       const calls = messages.flatMap((message) => (message.role === 'assistant' ? message.calls : []));
       expect(count('toolUse')).toBe(calls.length);
     }),
-    { numRuns: roundsOf(200) },
+    { numRuns: roundsOf(100, 2_000) },
   );
 });
 
@@ -55,6 +55,6 @@ test('the same request gives the same bytes, and more messages leave the bytes b
       const earlier = JSON.parse(bodyOf(messages.slice(0, -1), model)).messages.slice(0, -1);
       expect(JSON.parse(body).messages.slice(0, earlier.length)).toEqual(earlier);
     }),
-    { numRuns: roundsOf(200) },
+    { numRuns: roundsOf(100, 2_000) },
   );
 });

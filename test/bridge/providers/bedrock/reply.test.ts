@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { parseExact } from '../../../../bridge/providers/api/exact-json.ts';
 import { bedrockConverse } from '../../../../bridge/providers/bedrock/dialect.ts';
 import type { GenerateReply } from '../../../../bridge/providers/provider.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 const bodyOf = (content: readonly unknown[], stopReason = 'end_turn', further: object = {}): string =>
   JSON.stringify({ output: { message: { role: 'assistant', content } }, stopReason, ...further });
-const readText = (body: string): GenerateReply => bedrockConverse.read(parseExact(body));
+const readText = (body: string): GenerateReply => runSteps(bedrockConverse.read(parseExact(body)));
 const read = (...given: Parameters<typeof bodyOf>): GenerateReply => readText(bodyOf(...given));
 
 const call = (fields: object) => ({ toolUse: { toolUseId: 't1', name: 'read', input: { path: 'a' }, ...fields } });

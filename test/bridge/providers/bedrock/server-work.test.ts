@@ -4,6 +4,7 @@ import { parseExact } from '../../../../bridge/providers/api/exact-json.ts';
 import { bedrockConverse } from '../../../../bridge/providers/bedrock/dialect.ts';
 import type { GenerateRequest, Message } from '../../../../bridge/providers/provider.ts';
 import { requestWith } from '../../../support/providers/any-chat.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 const NOVA = 'us.amazon.nova-2-lite-v1:0';
 
@@ -17,7 +18,7 @@ const OWN = '{"toolUse":{"toolUseId":"t1","name":"read","input":{"result":700665
 /** The turn of these blocks, read as an answer, as it stands in the next request. */
 function sentBack(blocks: readonly string[], further: Partial<GenerateRequest> = {}) {
   const answer = `{"output":{"message":{"role":"assistant","content":[${blocks.join(',')}]}},"stopReason":"tool_use"}`;
-  const { content = '', calls, layout } = bedrockConverse.read(parseExact(answer));
+  const { content = '', calls, layout } = runSteps(bedrockConverse.read(parseExact(answer)));
   const turn: Message = {
     role: 'assistant',
     text: content,

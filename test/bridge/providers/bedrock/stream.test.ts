@@ -5,6 +5,7 @@ import type { GenerateReply, ReplyDelta } from '../../../../bridge/providers/pro
 import { canonical, streamed } from '../../../conformance/providers/bedrock.ts';
 import { converseEvents } from '../../../support/providers/converse-events.ts';
 import { roundsOf } from '../../../support/random.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 type Event = readonly [name: string | null, data: unknown];
 
@@ -26,8 +27,8 @@ function fold(events: readonly Event[]) {
   for (const [name, data] of events) {
     said.push(...folding.add({ name, data: typeof data === 'string' ? data : JSON.stringify(data) }));
   }
-  const final = folding.final();
-  return { said, closed: folding.isClosed(), reply: final === null ? null : bedrockConverse.read(final) };
+  const final = runSteps(folding.final());
+  return { said, closed: folding.isClosed(), reply: final === null ? null : runSteps(bedrockConverse.read(final)) };
 }
 
 const replyOf = (...events: readonly Event[]): GenerateReply | null => fold(events).reply;
@@ -64,11 +65,11 @@ describe('an answer in pieces reads as the whole one', () => {
         fc.integer({ min: 1, max: 400 }),
         (body, cuts, size) => {
           const events = converseEvents(body, (length) => cuts.filter((cut) => cut < length));
-          const plain = bedrockConverse.read(JSON.parse(JSON.stringify(body)));
+          const plain = runSteps(bedrockConverse.read(JSON.parse(JSON.stringify(body))));
           expect(canonical(streamed(events, size))).toEqual(canonical(plain));
         },
       ),
-      { numRuns: roundsOf(300) },
+      { numRuns: roundsOf(150, 3_000) },
     );
   });
 
@@ -80,7 +81,7 @@ describe('an answer in pieces reads as the whole one', () => {
           expect(streamed(events.slice(0, count), 4_096)).toBeNull();
         }
       }),
-      { numRuns: roundsOf(50) },
+      { numRuns: roundsOf(25, 500) },
     );
   });
 });

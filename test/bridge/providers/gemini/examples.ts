@@ -3,6 +3,7 @@ import { parseExact } from '../../../../bridge/providers/api/exact-json.ts';
 import { gemini } from '../../../../bridge/providers/gemini/dialect.ts';
 import type { AssistantMessage, GenerateReply, GenerateRequest } from '../../../../bridge/providers/provider.ts';
 import { brand } from '../../../../schemas/ids.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 export const MODEL = 'gemini-2.5-flash';
 
@@ -18,14 +19,14 @@ export const bodyOf = (
   ...more,
 });
 
-export const read = (body: unknown): GenerateReply => gemini.read(parseExact(JSON.stringify(body)));
+export const read = (body: unknown): GenerateReply => runSteps(gemini.read(parseExact(JSON.stringify(body))));
 
 /** The turn of a stream of these chunks; null when it has no end marker. */
 export function readStream(chunks: readonly unknown[]): GenerateReply | null {
   const fold = gemini.newFold();
   for (const chunk of chunks) fold.add({ name: null, data: JSON.stringify(chunk) });
-  const final = fold.final();
-  return final === null ? null : gemini.read(final);
+  const final = runSteps(fold.final());
+  return final === null ? null : runSteps(gemini.read(final));
 }
 
 export const requestOf = (more: Partial<GenerateRequest>): GenerateRequest => ({

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { gemini } from '../../../../bridge/providers/gemini/dialect.ts';
 import { parseExact } from '../../../../bridge/providers/api/exact-json.ts';
 import { type Part, bodyOf, messageOf, partsBack, read } from './examples.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 describe('a turn', () => {
   test('of text and calls needs no layout', () => {
@@ -48,7 +49,7 @@ describe('a turn', () => {
   test('keeps integers that a double cannot hold, in arguments and in items', () => {
     const body = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"id":12345678901234567890}}},
       {"strange":98765432109876543210}]},"finishReason":"STOP"}],"modelVersion":"gemini-2.5-flash"}`;
-    const reply = gemini.read(parseExact(body));
+    const reply = runSteps(gemini.read(parseExact(body)));
     expect(reply.calls).toEqual([{ name: 'f', arguments_text: '{"id":12345678901234567890}' }]);
     expect(reply.layout?.parts).toEqual([{ call: 0 }, { item: '{"strange":98765432109876543210}' }]);
   });
@@ -56,7 +57,7 @@ describe('a turn', () => {
   test('takes a number that a double holds as a plain one, however it is written', () => {
     const body = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":1e5,"b":0.50,
       "n":12345678901234567}}}]},"finishReason":"STOP"}]}`;
-    expect(gemini.read(parseExact(body)).calls).toEqual([
+    expect(runSteps(gemini.read(parseExact(body))).calls).toEqual([
       { name: 'f', arguments_text: '{"a":100000,"b":0.5,"n":12345678901234567}' },
     ]);
   });

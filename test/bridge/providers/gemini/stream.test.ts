@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gemini } from '../../../../bridge/providers/gemini/dialect.ts';
 import { type Part, bodyOf, read, readStream } from './examples.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 const chunk = (parts: readonly Part[], candidate: object = {}, more: object = {}): object =>
   bodyOf(parts, candidate, more);
@@ -61,8 +62,11 @@ describe('the end', () => {
     expect(fold.isClosed()).toBe(false);
     fold.add({ name: null, data: '[DONE]' });
     expect(fold.isClosed()).toBe(true);
-    const final = fold.final();
-    expect(final === null ? null : gemini.read(final)).toMatchObject({ content: 'ab', usage: { input_tokens: 3 } });
+    const final = runSteps(fold.final());
+    expect(final === null ? null : runSteps(gemini.read(final))).toMatchObject({
+      content: 'ab',
+      usage: { input_tokens: 3 },
+    });
   });
 
   test('may be a blocked prompt', () => {
@@ -106,7 +110,7 @@ test('a number that a double cannot hold keeps its text; any other is plain', ()
   const argumentsIn = (args: string): unknown => {
     const fold = gemini.newFold();
     fold.add({ name: null, data: dataOf(args) });
-    return gemini.read(fold.final() ?? null).calls[0];
+    return runSteps(gemini.read(runSteps(fold.final()) ?? null)).calls[0];
   };
   expect(argumentsIn('{"id":12345678901234567890}')).toEqual({
     name: 'f',

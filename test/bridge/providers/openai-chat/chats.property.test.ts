@@ -23,7 +23,7 @@ describe.each([
         fc.pre(messages.length > 0);
         expect(checkChat('openai.chat', bodyOf([...messages, { role: 'user', text: 'x' }], 'qwen3'))).toEqual([]);
       }),
-      { numRuns: roundsOf(300) },
+      { numRuns: roundsOf(150, 3_000) },
     );
   });
 });
@@ -38,7 +38,7 @@ test('every text, result and call of the history of a session is in the request'
       const calls = messages.flatMap((message) => (message.role === 'assistant' ? message.calls : []));
       expect(body.split('"type":"function","function":{"name":').length - 1).toBeGreaterThanOrEqual(calls.length);
     }),
-    { numRuns: roundsOf(200) },
+    { numRuns: roundsOf(100, 2_000) },
   );
 });
 
@@ -54,7 +54,7 @@ test('the same request gives the same bytes, and more messages leave those befor
       if (messages.slice(0, -1).every(saysNothing)) return;
       if (messages.at(-1)?.role !== 'tool') expect(later.slice(0, earlier.length)).toEqual(earlier);
     }),
-    { numRuns: roundsOf(200) },
+    { numRuns: roundsOf(100, 2_000) },
   );
 });
 

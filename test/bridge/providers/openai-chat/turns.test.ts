@@ -5,10 +5,11 @@ import { openAiChat } from '../../../../bridge/providers/openai-chat/dialect.ts'
 import type { GenerateRequest, Message } from '../../../../bridge/providers/provider.ts';
 import { brand } from '../../../../schemas/ids.ts';
 import { chatRequestOf } from '../../../support/bridge/chat-server.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 const completion = (message: object, more: object = {}): string =>
   JSON.stringify({ model: 'deepseek-x', choices: [{ index: 0, message, finish_reason: 'stop', ...more }] });
-const read = (text: string) => openAiChat.read(parseExact(text));
+const read = (text: string) => runSteps(openAiChat.read(parseExact(text)));
 const call = { id: 'a', type: 'function', function: { name: 'read', arguments: '{}' } };
 
 type Body = Readonly<Record<string, unknown>> & { readonly messages: readonly object[] };
@@ -45,7 +46,10 @@ test('a finish reason may be a number, streamed or not', () => {
   expect(read(completion({ content: 'hi' }, { finish_reason: 1 })).stop).toEqual({ reason: 'other', word: '1' });
   const fold = openAiChat.newFold();
   fold.add({ name: null, data: '{"choices":[{"delta":{"content":"hi"},"finish_reason":1}]}' });
-  expect(openAiChat.read(fold.final() ?? null)).toMatchObject({ content: 'hi', stop: { word: '1' } });
+  expect(runSteps(openAiChat.read(runSteps(fold.final()) ?? null))).toMatchObject({
+    content: 'hi',
+    stop: { word: '1' },
+  });
 });
 
 test.each<[object, object]>([

@@ -9,6 +9,7 @@ import type {
   Message,
 } from '../../../../bridge/providers/provider.ts';
 import { brand } from '../../../../schemas/ids.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 export const MODEL = 'gpt-5.4';
 
@@ -40,7 +41,7 @@ export const response = (output: readonly unknown[], more: object = {}): ExactJs
   ({ object: 'response', status: 'completed', model: 'gpt-5.4-2026-03-05', output, ...more }) as unknown as ExactJson;
 
 export const read = (output: readonly unknown[], more: object = {}): GenerateReply =>
-  openAiResponses.read(response(output, more));
+  runSteps(openAiResponses.read(response(output, more)));
 
 /** The turn of a reply as the next request has it. */
 export function turnOf(reply: GenerateReply): AssistantMessage {
@@ -73,7 +74,7 @@ export function foldOf(events: readonly StreamEvent[]): {
 } {
   const fold = openAiResponses.newFold();
   const deltas = events.flatMap((each) => fold.add(each));
-  return { deltas, final: fold.final() };
+  return { deltas, final: runSteps(fold.final()) };
 }
 
 export const message = (text: string, more: object = {}): object => ({

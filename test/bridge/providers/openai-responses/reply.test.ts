@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openAiResponses } from '../../../../bridge/providers/openai-responses/dialect.ts';
 import { functionCall, message, read, reasoning, response } from './given.ts';
+import { runSteps } from '../../../../src/core/steps.ts';
 
 test('the text, the calls, the reason and the tokens of a response', () => {
   const usage = {
@@ -110,7 +111,7 @@ test.each([
   [response([message('a'), null]), '$.output[1] is not an object'],
   ['<html>', '$ is not an object'],
 ])('%o is no turn, and the reason names its place', (final, words) => {
-  expect(() => openAiResponses.read(final)).toThrow(
+  expect(() => runSteps(openAiResponses.read(final))).toThrow(
     expect.objectContaining({ code: 'provider_retryable', message: expect.stringContaining(words) as string }),
   );
 });

@@ -1,0 +1,38 @@
+// What the client needs of its platform. The import condition `#client-platform` selects `web.ts` in browsers, `node.ts` in
+// Node; both are held to the contract of all clients.
+
+export interface ExchangeRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs: number;
+}
+
+export interface ExchangeReply {
+  readonly status: number;
+  /** The whole body as UTF-8 text. */
+  text(): string;
+  /** The whole body. */
+  bytes(): Uint8Array;
+}
+
+/** Sends requests and reads their whole answers. */
+export interface Exchanger {
+  /** Rejects when there is no answer, or the answer is incomplete. */
+  exchange(request: ExchangeRequest): Promise<ExchangeReply>;
+  /** Ends the open requests, and refuses later ones. */
+  close(): void;
+}
+
+export interface Platform {
+  /** `refuse`: asked before each new connection, for the reason why there must be none; a browser cannot ask. */
+  newExchanger(base: string, refuse?: () => string | null): Exchanger;
+  /** The length of a text in UTF-8, in bytes. */
+  utf8Length(text: string): number;
+  /** Runs `work` when the present turn of the event loop is over. */
+  afterThisTurn(work: () => void): void;
+  /** Many listeners of these signals at a time are no leak, and cause no warning. */
+  allowManyListeners(signals: readonly AbortSignal[]): void;
+}

@@ -1,0 +1,187 @@
+// The pages in browsers that have a token: in memory, so that they end with the engine. A page gets its token for a code,
+// which an operator asked for; code and token are 256 random bits each, and only their digests are kept.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Either, chain, left, map, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import { CODES_MAX, CODE_GUESSES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
+import type { AskCode, PageCode, PageList, PageScope, PageToken } from '../../schemas/pages.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { TokenHolder } from './tokens.ts';
+
+export interface Pages {
+  /** A code for a page that acts for this holder, as long as the token of the holder is accepted. */
+  ask(asker: TokenHolder, asked: AskCode): Either<Rejection, PageCode>;
+  /**
+   * The token of a new page. `unauthorized` for a code that was used, is too old, or was never given. `refuse`: why the sender
+   * of a right code gets nothing, or null; the code is used in either case.
+   */
+  exchange(code: string, refuse?: () => string | null): Either<Rejection, PageToken>;
+  /** The page with this token; null for an unknown one. Takes the same time for each wrong one. */
+  find(token: string): TokenHolder | null;
+  list(): PageList;
+  /** Ends the token of a page; false when there is no such page. */
+  end(id: string): boolean;
+}
+
+export interface PageClock {
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  /** In milliseconds since any moment; never set back. */
+  readonly elapsed: () => number;
+}
+
+const SYSTEM: PageClock = { now: () => Date.now(), elapsed: () => performance.now() };
+
+interface Allowed {
+  readonly asker: TokenHolder;
+  readonly scope: PageScope;
+  readonly name: string;
+}
+
+interface Code extends Allowed {
+  readonly digest: Buffer;
+  readonly atMs: number;
+}
+
+interface Page extends Omit<Allowed, 'asker'> {
+  readonly id: string;
+  readonly digest: Buffer;
+  readonly holder: TokenHolder;
+  readonly sinceMs: number;
+}
+
+export function newPages(clock: PageClock = SYSTEM): Pages {
+  const codes = newCodes(clock);
+  const tokens = newPageTokens(clock);
+  return {
+    ...tokens,
+    ask(asker, { scope, name }) {
+      if (asker.isPage !== true) {
+        return codes.make({ asker, scope, name: asker.access.name ?? name ?? asker.access.scope });
+      }
+      return left(reject('forbidden_scope', '', 'a page gets no codes for others; ask with an operator token'));
+    },
+    exchange: (code, refuse = () => null) =>
+      pipe(
+        codes.take(code),
+        chain((allowed) => {
+          const refused = refuse();
+          return refused === null ? right(allowed) : left(reject('forbidden', '', refused));
+        }),
+        map((allowed) => ({ token: tokens.add(allowed), scope: allowed.scope, name: allowed.name })),
+      ),
+  };
+}
+
+interface Codes {
+  make(allowed: Allowed): Either<Rejection, PageCode>;
+  /** Each code once. */
+  take(code: string): Either<Rejection, Allowed>;
+}
+
+function newCodes({ elapsed }: PageClock): Codes {
+  let codes: readonly Code[] = [];
+  let guesses = { count: 0, sinceMs: elapsed() };
+
+  const forgetOld = (): void => {
+    codes = codes.filter(({ atMs, asker }) => elapsed() - atMs < CODE_MS_MAX && asker.isCurrent());
+    if (elapsed() - guesses.sinceMs >= CODE_MS_MAX) guesses = { count: 0, sinceMs: elapsed() };
+  };
+
+  return {
+    make(allowed) {
+      forgetOld();
+      if (codes.length >= CODES_MAX) return left(TOO_MANY_CODES);
+      const code = newSecret();
+      codes = [...codes, { ...allowed, digest: digestOf(code), atMs: elapsed() }];
+      return right({ code, valid_ms: CODE_MS_MAX });
+    },
+    take(code) {
+      forgetOld();
+      if (guesses.count >= CODE_GUESSES_MAX) return left(TOO_MANY_GUESSES);
+      const found = findIn(codes, code);
+      if (found === null) {
+        guesses = { ...guesses, count: guesses.count + 1 };
+        return left(WRONG_CODE);
+      }
+      codes = codes.filter((other) => other !== found);
+      return right(found);
+    },
+  };
+}
+
+interface PageTokens extends Pick<Pages, 'find' | 'list' | 'end'> {
+  /** The token of a new page. */
+  add(allowed: Allowed): string;
+}
+
+function newPageTokens({ now }: PageClock): PageTokens {
+  /** By id; the one that was used longest ago first. */
+  const pages = new Map<string, Page>();
+  let made = 0;
+
+  function makeRoom(): void {
+    for (const { id, holder } of pages.values()) if (!holder.isCurrent()) pages.delete(id);
+    const [oldest] = pages.keys();
+    if (pages.size >= PAGES_MAX && oldest !== undefined) pages.delete(oldest);
+  }
+
+  return {
+    add({ asker, scope, name }) {
+      const token = newSecret();
+      made += 1;
+      const id = `page.${made}`;
+      const holder: TokenHolder = {
+        access: { scope, name },
+        isPage: true,
+        isCurrent: () => pages.has(id) && asker.isCurrent(),
+      };
+      makeRoom();
+      pages.set(id, { id, scope, name, holder, digest: digestOf(token), sinceMs: now() });
+      return token;
+    },
+    find(token) {
+      const found = pages.size === 0 ? null : findIn([...pages.values()], token);
+      if (found === null || !found.holder.isCurrent()) return null;
+      // It is the one that was used last now.
+      pages.delete(found.id);
+      pages.set(found.id, found);
+      return found.holder;
+    },
+    list: () => ({
+      pages: [...pages.values()]
+        .filter(({ holder }) => holder.isCurrent())
+        .map(({ id, scope, name, sinceMs }) => ({ id, scope, name, since_ms: sinceMs })),
+    }),
+    end: (id) => pages.delete(id),
+  };
+}
+
+const newSecret = (): string => randomBytes(32).toString('base64url');
+const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+/** Compares with every digest in constant time. */
+function findIn<T extends { readonly digest: Buffer }>(known: readonly T[], given: string): T | null {
+  const digest = digestOf(given);
+  let found: T | null = null;
+  for (const one of known) if (timingSafeEqual(one.digest, digest)) found = one;
+  return found;
+}
+
+const TOO_MANY_CODES = reject(
+  'queue_full',
+  '',
+  `${CODES_MAX} codes wait to be exchanged already; each does so for at most ${CODE_MS_MAX} ms`,
+);
+
+const WRONG_CODE = reject(
+  'unauthorized',
+  '/authorization',
+  `the code was used, is older than ${CODE_MS_MAX} ms, or was never given; get another one: refold open`,
+);
+
+const TOO_MANY_GUESSES = reject(
+  'queue_full',
+  '/authorization',
+  `${CODE_GUESSES_MAX} wrong codes came within ${CODE_MS_MAX} ms; try again when that time is over`,
+);
