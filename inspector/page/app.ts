@@ -151,13 +151,12 @@ export function useAsk<A extends AskName>(ask: A, given: Given<A> | null, again 
     if (given === null) return undefined;
     const stop = new AbortController();
     asked.value = { ...asked.peek(), waits: true };
+    const take = (next: Partial<Asked<AnswerTo<A>>>): void => {
+      if (!stop.signal.aborted) asked.value = { ...asked.peek(), refusal: null, waits: false, ...next };
+    };
     link.ask(ask, given, stop.signal).then(
-      (value) => {
-        if (!stop.signal.aborted) asked.value = { value, refusal: null, waits: false };
-      },
-      (error: unknown) => {
-        if (!stop.signal.aborted) asked.value = { value: asked.peek().value, refusal: refusalOf(error), waits: false };
-      },
+      (value) => take({ value }),
+      (error: unknown) => take({ refusal: refusalOf(error) }),
     );
     return () => stop.abort();
   }, [ask, key, again]);

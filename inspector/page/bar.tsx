@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
-import type { MarkKind } from '../protocol.ts';
+import type { MarkKind, MarksAnswer } from '../protocol.ts';
 import { type SourceNow, useApp, useAsk } from './app.ts';
 
 const PARTS = 240;
@@ -28,16 +28,17 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
   const { folded, total: known, read } = source.progress;
   const total = known ?? read;
   const last = Math.max(0, total - 1);
-  const marks = useAsk('marks', { source: source.source, parts: PARTS }, source.news);
+  const { value: marks } = useAsk('marks', { source: source.source, parts: PARTS }, source.news);
   const playing = useSignal(false);
   const said = useSignal('');
 
+  const found = (position: number | null, otherwise: string): void => {
+    said.value = position === null ? otherwise : '';
+    if (position !== null) onSeek(position);
+  };
   const seek = (direction: 'next' | 'previous', what: string, kinds: readonly MarkKind[]): void => {
     link.ask('seekMark', { source: source.source, from: selected, direction, kinds }).then(
-      ({ position }) => {
-        said.value = position === null ? `there is no ${direction} ${what}` : '';
-        if (position !== null) onSeek(position);
-      },
+      ({ position }) => found(position, `there is no ${direction} ${what}`),
       () => (said.value = 'that cannot be found now'),
     );
   };
@@ -52,20 +53,9 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
     return () => clearTimeout(timer);
   }, [playing.value, selected, last]);
 
-  const parts = marks.value?.parts ?? [];
   return (
     <section class="bar" aria-label="all positions">
-      <svg viewBox={`0 0 ${PARTS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * PARTS} height={HEIGHT} />
-        {parts.map((part, index) =>
-          KINDS.filter((kind) => (part[kind] ?? 0) > 0).map((kind, row) => (
-            <rect key={`${index} ${kind}`} class={`mark ${kind}`} x={index} y={row * 5} width={1} height={5}>
-              <title>{`${part[kind] ?? 0} × ${kind}`}</title>
-            </rect>
-          )),
-        )}
-        <rect class="place" x={(selected / Math.max(1, total)) * PARTS} y={0} width={1} height={HEIGHT} />
-      </svg>
+      <Picture marks={marks} folded={folded} total={total} selected={selected} />
       <input
         type="range"
         min={0}
@@ -94,13 +84,37 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
           {said.value}
         </span>
       </div>
-      {marks.value !== null && (
-        <p class="note">
-          {KINDS.filter((kind) => (marks.value?.totals[kind] ?? 0) > 0)
-            .map((kind) => `${kind} ${(marks.value?.totals[kind] ?? 0).toLocaleString('en')}`)
-            .join(' · ')}
-        </p>
-      )}
+      {marks !== null && <Totals totals={marks.totals} />}
     </section>
   );
 }
+
+interface PictureProps {
+  readonly marks: MarksAnswer | null;
+  readonly folded: number;
+  readonly total: number;
+  readonly selected: number;
+}
+
+const Picture = ({ marks, folded, total, selected }: PictureProps): JSX.Element => (
+  <svg viewBox={`0 0 ${PARTS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * PARTS} height={HEIGHT} />
+    {(marks?.parts ?? []).map((part, index) =>
+      KINDS.filter((kind) => (part[kind] ?? 0) > 0).map((kind, row) => (
+        <rect key={`${index} ${kind}`} class={`mark ${kind}`} x={index} y={row * 5} width={1} height={5}>
+          <title>{`${part[kind] ?? 0} × ${kind}`}</title>
+        </rect>
+      )),
+    )}
+    <rect class="place" x={(selected / Math.max(1, total)) * PARTS} y={0} width={1} height={HEIGHT} />
+  </svg>
+);
+
+/** What the picture shows, in numbers. */
+const Totals = ({ totals }: Pick<MarksAnswer, 'totals'>): JSX.Element => (
+  <p class="note">
+    {KINDS.filter((kind) => (totals[kind] ?? 0) > 0)
+      .map((kind) => `${kind} ${(totals[kind] ?? 0).toLocaleString('en')}`)
+      .join(' · ')}
+  </p>
+);

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { CallId, SessionId, BatchId } from '../../schemas/ids.ts';
+import { unreachable } from '../../schemas/rejection.ts';
 import { visible } from '../../src/shown/visible.ts';
 import type { Refusal } from '../protocol.ts';
 import { AppContext, type App, type SourceNow, newApp, refusalOf, useApp } from './app.ts';
@@ -22,6 +23,7 @@ import { Tools } from './screens/tools.tsx';
 import { Turn } from './screens/turn.tsx';
 import { WaitingQuestions } from './screens/waiting.tsx';
 import { WhatIf } from './screens/what-if.tsx';
+import { newWorker } from './new-worker.ts';
 
 function Page(): JSX.Element {
   const { route, engine } = useApp();
@@ -113,7 +115,13 @@ function ScreenOf({ route }: { readonly route: Route }): JSX.Element {
           )}
         </WithSource>
       );
-    default:
+    case 'session':
+    case 'turn':
+    case 'call':
+    case 'tools':
+    case 'state':
+    case 'whatif':
+    case 'proof':
       return (
         <WithSource of={route.of} key={`${route.screen} ${route.of}`}>
           {(source) =>
@@ -121,6 +129,8 @@ function ScreenOf({ route }: { readonly route: Route }): JSX.Element {
           }
         </WithSource>
       );
+    default:
+      return unreachable(route);
   }
 }
 
@@ -160,7 +170,7 @@ function drawn(route: SessionScreenProps['route'], of: string, source: SourceNow
     case 'proof':
       return <Proof source={source} />;
     default:
-      throw new Error(`no such screen: ${JSON.stringify(route satisfies never)}`);
+      return unreachable(route);
   }
 }
 
@@ -199,7 +209,7 @@ function Whole({ app, refusal }: { readonly app: App; readonly refusal: Refusal 
 
 const place = document.getElementById('page');
 if (place !== null) {
-  const worker = new Worker(new URL('worker.js', document.baseURI), { type: 'module' });
+  const worker = newWorker(window);
   // The code leaves the address before anything else happens.
   const connection = connectPage(window);
   const app = newApp(newLink(worker), followRoute(window));

@@ -114,6 +114,37 @@ export function JsonDiffTable(props: {
   );
 }
 
+export interface PagerProps {
+  /** The first item that is shown, from 0; how many are; and how many there are. */
+  readonly first: number;
+  readonly shown: number;
+  readonly total: number;
+  /** How many a page has. */
+  readonly size: number;
+  readonly onFrom: (first: number) => void;
+}
+
+export function Pager({ first, shown, total, size, onFrom }: PagerProps): JSX.Element | null {
+  if (first === 0 && shown >= total) return null;
+  return (
+    <p class="pager">
+      {first > 0 && (
+        <button type="button" onClick={() => onFrom(Math.max(0, first - size))}>
+          earlier
+        </button>
+      )}
+      <span class="note">
+        {(first + 1).toLocaleString('en')} to {(first + shown).toLocaleString('en')} of {total.toLocaleString('en')}
+      </span>
+      {first + shown < total && (
+        <button type="button" onClick={() => onFrom(first + size)}>
+          later
+        </button>
+      )}
+    </p>
+  );
+}
+
 export const count = (number: number, one: string, many = `${one}s`): string =>
   `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
 

@@ -9,9 +9,9 @@ const BLOCKS_MAX = 24;
 
 export interface RowWindow {
   /** Says which rows are drawn. */
-  show(first: number, count: number): void;
+  readonly show: (first: number, count: number) => void;
   /** Null while it is on its way. */
-  at(position: number): Row | null;
+  readonly at: (position: number) => Row | null;
 }
 
 export function useWindow({ source }: SourceNow, total: number): RowWindow {
@@ -33,15 +33,17 @@ export function useWindow({ source }: SourceNow, total: number): RowWindow {
     if (rows === null || (rows !== undefined && rows.length >= wanted)) return;
     known.set(block, rows ?? null);
     link.ask('rows', { source, from: block * BLOCK, limit: BLOCK }).then(
-      (answer) => {
-        known.delete(block);
-        known.set(block, answer.rows);
-        const [oldest] = known.keys();
-        if (known.size > BLOCKS_MAX && oldest !== undefined) known.delete(oldest);
-        drawn.value += 1;
-      },
+      (answer) => keep(known, block, answer.rows),
       () => known.delete(block),
     );
+  }
+
+  function keep(known: Map<number, readonly Row[] | null>, block: number, rows: readonly Row[]): void {
+    known.delete(block);
+    known.set(block, rows);
+    const [oldest] = known.keys();
+    if (known.size > BLOCKS_MAX && oldest !== undefined) known.delete(oldest);
+    drawn.value += 1;
   }
 
   // Reading it here draws the list again when rows arrive.

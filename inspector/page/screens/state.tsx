@@ -4,8 +4,9 @@ import { useSignal } from '@preact/signals';
 import { visible } from '../../../src/shown/visible.ts';
 import type { StateNode } from '../../protocol.ts';
 import { type SourceNow, useAsk } from '../app.ts';
+import { into } from '../into.ts';
 import { To } from '../links.tsx';
-import { Answered, Heading, JsonDiffTable, count } from '../panel.tsx';
+import { Answered, Heading, JsonDiffTable, Pager, count } from '../panel.tsx';
 import { PositionField } from '../position-field.tsx';
 import { fragmentOf } from '../route.ts';
 import { Shown } from '../text.tsx';
@@ -40,8 +41,7 @@ export function State({ of, source, at, path }: StateProps): JSX.Element {
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <PositionField label="after events" value={at} onChange={go} />
         <label>
-          Find a path{' '}
-          <input type="search" value={text.value} onInput={({ currentTarget: { value } }) => (text.value = value)} />
+          Find a path <input type="search" value={text.value} onInput={into(text)} />
         </label>
         <PositionField label="compare with" value={other.value} onChange={(value) => (other.value = value)} />
       </form>
@@ -75,18 +75,13 @@ export function State({ of, source, at, path }: StateProps): JSX.Element {
             )}
             {node.size === 0 && <Shown source={source.source} shown={node.text} />}
             <Nodes of={of} at={at} nodes={children} />
-            <p class="pager">
-              {first > 0 && (
-                <button type="button" onClick={() => (from.value = Math.max(0, first - CHILDREN))}>
-                  previous
-                </button>
-              )}
-              {first + children.length < node.size && (
-                <button type="button" onClick={() => (from.value = first + CHILDREN)}>
-                  next of {node.size.toLocaleString('en')}
-                </button>
-              )}
-            </p>
+            <Pager
+              first={first}
+              shown={children.length}
+              total={node.size}
+              size={CHILDREN}
+              onFrom={(next) => (from.value = next)}
+            />
           </>
         )}
       </Answered>

@@ -1,10 +1,12 @@
 // The recorded decisions beside those under another policy, profile or registry.
 import type { JSX } from 'preact';
-import { useSignal } from '@preact/signals';
-import type { AlternativeGiven, Refusal, WhatIfSummary } from '../../protocol.ts';
+import { type Signal, useSignal } from '@preact/signals';
+import { visible } from '../../../src/shown/visible.ts';
+import type { AlternativeGiven, Refusal, WhatIfSummary, WhatIfWindow } from '../../protocol.ts';
 import { type SourceNow, refusalOf, useApp, useAsk } from '../app.ts';
+import { into } from '../into.ts';
 import { CallLink, To } from '../links.tsx';
-import { Answered, Heading, RefusalNote, count, save } from '../panel.tsx';
+import { Answered, Heading, Pager, RefusalNote, count, save } from '../panel.tsx';
 import { Said } from '../text.tsx';
 
 export interface WhatIfProps {
@@ -39,12 +41,6 @@ export function WhatIf({ of, source }: WhatIfProps): JSX.Element {
       )
       .finally(() => (works.value = false));
   };
-  const takeRegistry = (file: File | undefined): void => {
-    file?.text().then(
-      (text) => (registry.value = text),
-      (error: unknown) => (refused.value = refusalOf(error)),
-    );
-  };
   return (
     <>
       <Heading>
@@ -63,36 +59,12 @@ export function WhatIf({ of, source }: WhatIfProps): JSX.Element {
               decide();
             }}
           >
-            <label>
-              Policy{' '}
-              <select value={policy.value} onChange={({ currentTarget: { value } }) => (policy.value = value)}>
-                <option value="">as recorded</option>
-                {Object.keys(policies).map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label>
-              Profile{' '}
-              <select value={profile.value} onChange={({ currentTarget: { value } }) => (profile.value = value)}>
-                <option value="">as recorded</option>
-                {profiles.map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label>
-              Registry (JSON file){' '}
-              <input
-                type="file"
-                accept=".json"
-                onChange={({ currentTarget }) => takeRegistry(currentTarget.files?.[0])}
-              />
-            </label>
+            <Choice label="Policy" among={Object.keys(policies)} chosen={policy} />
+            <Choice label="Profile" among={profiles} chosen={profile} />
+            <RegistryFile
+              onText={(text) => (registry.value = text)}
+              onRefused={(refusal) => (refused.value = refusal)}
+            />
             <button type="submit" disabled={Object.keys(given).length === 0 || works.value}>
               decide again
             </button>
@@ -140,62 +112,103 @@ function Decisions({ of, source, summary }: WhatIfProps & { readonly summary: Wh
                 </tr>
               </thead>
               <tbody>
-                {turns.flatMap((turn) => {
-                  const { position, run_id, changes, offer, fault } = turn;
-                  const head = (
-                    <To to={{ screen: 'turn', of, run: run_id, turn: turn.turn }}>
-                      {turn.turn} of <Said text={run_id} />
-                    </To>
-                  );
-                  const rows = changes.map((change, index) => (
-                    <tr key={`${position} ${index}`}>
-                      <td>{head}</td>
-                      <td>
-                        <CallLink of={of} address={change.address}>
-                          <Said text={`${change.tool_name} ${change.call_id}`} />
-                        </CallLink>
-                      </td>
-                      <td>
-                        <Said text={change.was} />
-                      </td>
-                      <td>
-                        <Said text={change.would_be} />
-                      </td>
-                    </tr>
-                  ));
-                  const said = fault?.message ?? (offer === null ? null : offerText(offer));
-                  return said === null
-                    ? rows
-                    : [
-                        <tr key={`${position} offer`}>
-                          <td>{head}</td>
-                          <td colSpan={3}>
-                            <Said text={said} />
-                          </td>
-                        </tr>,
-                        ...rows,
-                      ];
-                })}
+                {turns.map((turn) => (
+                  <DecidedTurn key={turn.position} of={of} turn={turn} />
+                ))}
               </tbody>
             </table>
-            <p class="pager">
-              {first > 0 && (
-                <button type="button" onClick={() => (from.value = Math.max(0, first - TURNS))}>
-                  previous
-                </button>
-              )}
-              {first + turns.length < total && (
-                <button type="button" onClick={() => (from.value = first + TURNS)}>
-                  next of {total.toLocaleString('en')}
-                </button>
-              )}
-            </p>
+            <Pager
+              first={first}
+              shown={turns.length}
+              total={total}
+              size={TURNS}
+              onFrom={(next) => (from.value = next)}
+            />
           </>
         )}
       </Answered>
     </section>
   );
 }
+
+interface RegistryFileProps {
+  readonly onText: (text: string) => void;
+  readonly onRefused: (refusal: Refusal) => void;
+}
+
+function RegistryFile({ onText, onRefused }: RegistryFileProps): JSX.Element {
+  const take = (file: File | undefined): void => {
+    file?.text().then(onText, (error: unknown) => onRefused(refusalOf(error)));
+  };
+  return (
+    <label>
+      Registry (JSON file){' '}
+      <input type="file" accept=".json" onChange={({ currentTarget: { files } }) => take(files?.[0])} />
+    </label>
+  );
+}
+
+interface DecidedTurnProps {
+  readonly of: string;
+  readonly turn: WhatIfWindow['turns'][number];
+}
+
+function DecidedTurn({ of, turn: { run_id, turn, changes, offer, fault } }: DecidedTurnProps): JSX.Element {
+  const head = (
+    <To to={{ screen: 'turn', of, run: run_id, turn }}>
+      {turn} of <Said text={run_id} />
+    </To>
+  );
+  const said = fault?.message ?? (offer === null ? null : offerText(offer));
+  return (
+    <>
+      {said !== null && (
+        <tr>
+          <td>{head}</td>
+          <td colSpan={3}>
+            <Said text={said} />
+          </td>
+        </tr>
+      )}
+      {changes.map((change, index) => (
+        <tr key={index}>
+          <td>{head}</td>
+          <td>
+            <CallLink of={of} address={change.address}>
+              <Said text={`${change.tool_name} ${change.call_id}`} />
+            </CallLink>
+          </td>
+          <td>
+            <Said text={change.was} />
+          </td>
+          <td>
+            <Said text={change.would_be} />
+          </td>
+        </tr>
+      ))}
+    </>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly among: readonly string[];
+  readonly chosen: Signal<string>;
+}
+
+const Choice = ({ label, among, chosen }: ChoiceProps): JSX.Element => (
+  <label>
+    {label}{' '}
+    <select value={chosen.value} onChange={into(chosen)}>
+      <option value="">as recorded</option>
+      {among.map((name) => (
+        <option key={name} value={name}>
+          {visible(name)}
+        </option>
+      ))}
+    </select>
+  </label>
+);
 
 interface Offer {
   readonly added: readonly string[];
