@@ -100,11 +100,13 @@ const Picture = ({ marks, folded, total, selected }: PictureProps): JSX.Element 
   <svg viewBox={`0 0 ${PARTS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
     <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * PARTS} height={HEIGHT} />
     {(marks?.parts ?? []).map((part, index) =>
-      KINDS.filter((kind) => (part[kind] ?? 0) > 0).map((kind, row) => (
-        <rect key={`${index} ${kind}`} class={`mark ${kind}`} x={index} y={row * 5} width={1} height={5}>
-          <title>{`${part[kind] ?? 0} × ${kind}`}</title>
-        </rect>
-      )),
+      [...KINDS.entries()]
+        .filter(([, kind]) => (part[kind] ?? 0) > 0)
+        .map(([row, kind]) => (
+          <rect key={`${index} ${kind}`} class={`mark is-${kind}`} x={index} y={row * 5} width={1} height={5}>
+            <title>{`${part[kind] ?? 0} × ${kind}`}</title>
+          </rect>
+        )),
     )}
     <rect class="place" x={(selected / Math.max(1, total)) * PARTS} y={0} width={1} height={HEIGHT} />
   </svg>

@@ -9,10 +9,12 @@ import { visible } from '../../src/shown/visible.ts';
 import type { Refusal } from '../protocol.ts';
 import { AppContext, type App, type SourceNow, newApp, refusalOf, useApp } from './app.ts';
 import { connectPage } from './connect.ts';
+import { Drops } from './files.tsx';
+import { followRoute } from './follow-route.ts';
 import { newLink } from './link.ts';
 import { To } from './links.tsx';
 import { RefusalNote } from './panel.tsx';
-import { type Route, followRoute } from './route.ts';
+import type { Route } from './route.ts';
 import { Call } from './screens/call.tsx';
 import { Compare, nameOf } from './screens/compare.tsx';
 import { Proof } from './screens/proof.tsx';
@@ -54,6 +56,7 @@ function Page(): JSX.Element {
         </span>
       </header>
       <main id="content">
+        <Drops />
         <ScreenOf route={now} />
       </main>
     </>
@@ -213,6 +216,7 @@ if (place !== null) {
   // The code leaves the address before anything else happens.
   const connection = connectPage(window);
   const app = newApp(newLink(worker), followRoute(window));
+  place.replaceChildren();
   render(<Whole app={app} refusal={null} />, place);
   connection.start(app).catch((error: unknown) => {
     render(<Whole app={app} refusal={refusalOf(error)} />, place);

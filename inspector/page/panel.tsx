@@ -82,13 +82,15 @@ const DIFF_CLASS = { '+': 'added', '-': 'removed', ' ': 'same', '@': 'place' } a
 
 export function JsonDiffTable(props: {
   readonly diff: ShownDiff;
+  /** What the table is called for those who do not see it. */
+  readonly label?: string;
   readonly a: string;
   readonly b: string;
 }): JSX.Element {
-  const { diff, a, b } = props;
+  const { diff, a, b, label = 'differences' } = props;
   if (diff.differences.length === 0) return <p class="note">no difference</p>;
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label="differences">
+    <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
           <tr>

@@ -1,6 +1,5 @@
 // Where the reader is, kept in the fragment of the address, so that a link can be copied and the browser's back button
 // works. The fragment never leaves the browser. Sources that are files have the number of their tab and cannot be linked.
-import { type ReadonlySignal, signal } from '@preact/signals';
 import { unreachable } from '../../schemas/rejection.ts';
 
 export type Route =
@@ -105,12 +104,3 @@ function decoded(part: string): string {
 
 const wholeNumber = (text: string | null): number | null =>
   text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
-
-/** The route of the browser's address. */
-export function followRoute(window: Window): ReadonlySignal<Route> {
-  const route = signal(routeOf(window.location.hash));
-  window.addEventListener('hashchange', () => {
-    route.value = routeOf(window.location.hash);
-  });
-  return route;
-}

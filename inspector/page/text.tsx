@@ -9,11 +9,19 @@ import { useApp } from './app.ts';
 export const Said = ({ text }: { readonly text: string }): JSX.Element => <bdi class="said">{visible(text)}</bdi>;
 
 /** Text of others that keeps its lines. */
-const Lines = ({ text }: { readonly text: string }): JSX.Element => (
-  <pre class="said" dir="auto">
-    {text.split('\n').map(visible).join('\n')}
-  </pre>
-);
+function Lines({ text }: { readonly text: string }): JSX.Element {
+  const lines = text.split('\n');
+  // What may be higher than its box scrolls, and then the keyboard must reach it.
+  const scrolls = lines.length > LINES_SEEN || text.length > CHARS_SEEN;
+  return (
+    <pre class="said" dir="auto" tabIndex={scrolls ? 0 : undefined}>
+      {lines.map(visible).join('\n')}
+    </pre>
+  );
+}
+
+const LINES_SEEN = 12;
+const CHARS_SEEN = 400;
 
 export interface ShownProps {
   readonly source: number;

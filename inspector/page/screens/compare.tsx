@@ -1,4 +1,5 @@
 // Where two sessions first differ.
+import { visible } from '../../../src/shown/visible.ts';
 import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
 import type { Comparison } from '../../protocol.ts';
@@ -39,7 +40,7 @@ export function Compare({ a, b }: CompareProps): JSX.Element {
               <option value="">choose an opened session</option>
               {sources.value.map((source) => (
                 <option key={source.source} value={nameOf(source)}>
-                  {source.name}
+                  {visible(source.name)}
                 </option>
               ))}
             </select>
@@ -87,17 +88,17 @@ function Found(props: { readonly a: SourceNow; readonly b: SourceNow; readonly c
             <To to={{ screen: 'session', of: nameOf(b), at: Math.max(0, first.position) }}>open b there</To> (
             {first.b ?? 'it has ended'})
           </p>
-          <JsonDiffTable diff={first.paths} a={a.name} b={b.name} />
+          <JsonDiffTable label="the first difference" diff={first.paths} a={a.name} b={b.name} />
         </>
       )}
       {state_after_first !== null && (
         <>
           <h2>The states after it</h2>
-          <JsonDiffTable diff={state_after_first} a={a.name} b={b.name} />
+          <JsonDiffTable label="the states after it" diff={state_after_first} a={a.name} b={b.name} />
         </>
       )}
       <h2>The states at the end</h2>
-      <JsonDiffTable diff={state_at_end} a={a.name} b={b.name} />
+      <JsonDiffTable label="the states at the end" diff={state_at_end} a={a.name} b={b.name} />
     </section>
   );
 }

@@ -65,7 +65,7 @@ function EventRow({ of, row, position, checked }: EventRowProps): JSX.Element {
       <span role="gridcell" class="when">
         <At ms={row.at_ms} />
       </span>
-      <span role="gridcell" class={`kind ${row.marks.join(' ')}`}>
+      <span role="gridcell" class={`kind ${row.marks.map((mark) => `is-${mark}`).join(' ')}`}>
         {row.kind}
       </span>
       <span role="gridcell" class="what">
