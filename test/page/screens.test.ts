@@ -1,0 +1,191 @@
+// Every screen, light and dark: axe-core finds nothing, the keyboard reaches what can be done, and hostile texts stay texts.
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { brand } from '../../schemas/index.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { Talk } from '../support/engine/world.ts';
+import { type Opened, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const DEMO = await readFile(new URL('../../replay-fixtures/demo/session.jsonl', import.meta.url));
+
+/** What a model may say: markup, addresses, a change of direction, control characters, and one line of a megabyte. */
+const HOSTILE = [
+  '<img src=x onerror="document.title=1"><script>document.title=1</script><a href="javascript:alert(1)">x</a>',
+  'https://example.com/ \u202Egpj.exe\u202C \u2066x\u2069 \u001B[2J \u0000 &lt;b&gt; ${1} {{1}}',
+].join('\n');
+const LONG = '<b>'.repeat(350_000);
+const harmless = (text: string): string => text.replaceAll(/[^\n]/gu, 'x');
+
+let browser: Browser;
+let served: ServedPage;
+
+async function record(id: string, text: string, long: string): Promise<void> {
+  const talk = new Talk(served.world.engine.client, brand<'SessionId'>(id));
+  await talk.create(undefined, CONSENT_PRESETS.allow_all);
+  await talk.submit([{ kind: 'RunRequested', input: { text } }]);
+  await talk.submit([
+    {
+      kind: 'ToolCallsObserved',
+      run_id: 'run-1',
+      turn: 1,
+      content: { text },
+      calls: [
+        { call_id: 'c-1', tool_name: 'read', arguments: { n: text } },
+        { call_id: 'c-2', tool_name: 'read', arguments: { n: long.slice(0, 60_000) } },
+        { call_id: 'c-3', tool_name: 'asks', arguments: { n: text } },
+        { call_id: 'c-4', tool_name: text.slice(0, 40), arguments: {} },
+      ],
+    },
+  ]);
+}
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  served = await servePage();
+  await record('hostile', HOSTILE, LONG);
+  await record('harmless', harmless(HOSTILE), harmless(LONG));
+});
+afterAll(async () => {
+  await browser.close();
+  await served.close();
+});
+
+/** The screens of a session by name: what is in the address after it, and what is there when it is drawn. */
+async function visitAll(opened: Opened, base: string, look: (screen: string) => Promise<void>): Promise<void> {
+  const { page, go } = opened;
+  await go(base);
+  await page.locator('article.turn').first().waitFor();
+  await page.locator('.facts .verdict.good').nth(1).waitFor();
+  await look('turns');
+  const turn = await page.locator('article.turn h2 a').first().getAttribute('href');
+  const call = await page.locator('ol.calls a').first().getAttribute('href');
+  await page.getByRole('tab', { name: 'events' }).click();
+  await page.locator('aside.event .pairs').waitFor();
+  await page.locator('.row .what').first().waitFor();
+  await look('events');
+  for (const [fragment, ready] of [
+    [turn, '.pairs, table'],
+    [call, 'h2'],
+    [`${base}/tools`, 'table'],
+    [`${base}/state`, 'table.state'],
+    [`${base}/whatif`, 'select'],
+    [`${base}/proof`, '.verdicts .good'],
+  ] as const) {
+    await go(fragment ?? '');
+    await page.locator(`main ${ready}`).first().waitFor();
+    await look(fragment ?? '');
+  }
+}
+
+/** What axe-core finds, each with the first element. */
+const FAULTS = `axe.run(document).then(({ violations }) =>
+  violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`;
+
+describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+  test('axe-core finds nothing on any screen', async () => {
+    const opened = await openPage(browser, await served.address(), { colorScheme });
+    const { page, go } = opened;
+    await page.evaluate(AXE);
+    const faults: string[] = [];
+    const look = async (screen: string): Promise<void> => {
+      faults.push(...((await page.evaluate(FAULTS)) as string[]).map((fault) => `${screen}: ${fault}`));
+    };
+    await page.locator('table.sessions').waitFor();
+    await look('sessions');
+    await go('#/waiting');
+    await page.locator('article.question').first().waitFor();
+    await look('waiting');
+    await visitAll(opened, '#/session/hostile', look);
+    const file = await opened.openFile('demo.jsonl', DEMO);
+    await visitAll(opened, file, look);
+    await go(`#/compare?a=hostile&b=${file.split('/')[2] ?? ''}`);
+    await page.locator('section[aria-label=comparison]').waitFor();
+    await look('compare');
+    expect(faults).toEqual([]);
+    expect(opened.complaints).toEqual([]);
+    await opened.close();
+  });
+});
+
+test('hostile texts change nothing outside their text nodes', async () => {
+  const opened = await openPage(browser, await served.address());
+  const { page } = opened;
+  const elsewhere: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${served.serving.url}/`)) elsewhere.push(request.url());
+  });
+  // The elements with their classes, and no texts: a text that is only a text cannot change them.
+  const skeleton = `[...document.querySelectorAll('main *')].map((one) => one.tagName + '.' + one.getAttribute('class')).join(' ')`;
+  const seen: Record<string, string[]> = {};
+  for (const id of ['hostile', 'harmless']) {
+    const screens: string[] = (seen[id] = []);
+    await visitAll(opened, `#/session/${id}`, async () => {
+      screens.push((await page.evaluate(skeleton)) as string);
+      expect(await page.evaluate('document.body.textContent')).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u001B\u0000]/);
+      const targets = (await page.evaluate('[...document.querySelectorAll("a")].map((one) => one.getAttribute("href"))')) as string[];
+      expect(targets.filter((target) => !target.startsWith('#'))).toEqual([]);
+    });
+  }
+  expect(seen['hostile']).toEqual(seen['harmless']);
+  expect(await page.title()).toBe('refold');
+  expect(elsewhere).toEqual([]);
+  expect(opened.complaints).toEqual([]);
+  await opened.close();
+});
+
+test('the keyboard reaches the sessions, the slider, the tabs and every row', async () => {
+  const opened = await openPage(browser, await served.address());
+  const { page } = opened;
+  const isHere = (selector: string): Promise<boolean> =>
+    page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)}) === true`) as Promise<boolean>;
+  async function tabTo(selector: string): Promise<void> {
+    await page.locator(selector).first().waitFor();
+    for (let presses = 0; presses < 80; presses += 1) {
+      if (await isHere(selector)) return;
+      await page.keyboard.press('Tab');
+    }
+    expect.fail(`Tab does not reach ${selector}`);
+  }
+  await tabTo('a[href="#/session/hostile"]');
+  await page.keyboard.press('Enter');
+  await page.locator('.facts .verdict.good').nth(1).waitFor();
+  await tabTo('.bar input[type=range]');
+  await page.keyboard.press('Home');
+  await page.waitForURL(/at=0$/);
+  await page.keyboard.press('ArrowRight');
+  await page.waitForURL(/at=1$/);
+  await tabTo('[role=tab]:nth-of-type(2)');
+  await page.keyboard.press('Enter');
+  await tabTo('.windowed');
+  await page.keyboard.press('Home');
+  await page.waitForURL(/at=0$/);
+  await page.keyboard.press('End');
+  await page.locator('aside[aria-label="event 1"]').waitFor();
+  await opened.close();
+});
+
+test('two pages and a program answer one question: one counts, and the late ones are told who was first', async () => {
+  const pages = await Promise.all([1, 2].map(async () => openPage(browser, await served.address())));
+  for (const { go, page } of pages) {
+    await go('#/waiting');
+    await page.locator('article.question').first().waitFor();
+  }
+  const question = (index: number) =>
+    pages[index]?.page.locator('article.question', { has: pages[index].page.locator('a[href="#/session/harmless"]') });
+  await Promise.all([
+    question(0)?.getByRole('button', { name: 'allow once' }).click(),
+    question(1)?.getByRole('button', { name: 'deny' }).click(),
+  ]);
+  const notes = await Promise.all(
+    pages.map(({ page }) => page.locator('main .done, main .fault[role=alert]').first().innerText()),
+  );
+  expect(notes.filter((note) => note.includes('was first'))).toHaveLength(1);
+  expect(notes.filter((note) => /^(?:allowed|denied)/.test(note))).toHaveLength(1);
+  const talk = new Talk(served.world.engine.client, brand<'SessionId'>('harmless'));
+  const { calls } = (await talk.state()).active_tool_batch ?? { calls: {} };
+  expect(Object.keys(calls).length).toBeGreaterThan(0);
+  await Promise.all(pages.map((opened) => opened.close()));
+});
