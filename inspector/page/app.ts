@@ -99,6 +99,15 @@ export function newApp(link: Link, route: ReadonlySignal<Route>): App {
     }
   };
   link.listen(hear);
+  /** The worker holds a bounded number of sources, so the one that was opened first goes: a session, which can be read again. */
+  const makeRoom = async (): Promise<void> => {
+    const shown = namesIn(route.value);
+    const others = sources.value.filter((known) => !shown.includes(nameOf(known)));
+    const first = others.find(({ kind }) => kind === 'engine') ?? others[0];
+    if (sources.value.length < SOURCES_MAX || first === undefined) return;
+    sources.value = sources.value.filter((known) => known !== first);
+    await link.ask('close', { source: first.source });
+  };
   return {
     link,
     route,
@@ -109,6 +118,7 @@ export function newApp(link: Link, route: ReadonlySignal<Route>): App {
     async open(given) {
       const known = given.kind === 'engine' ? sources.value.find(isSession(given.session_id)) : undefined;
       if (known !== undefined) return known;
+      await makeRoom();
       const opened = await link.ask('open', given);
       if (!sources.value.some(({ source }) => source === opened.source)) {
         sources.value = [...sources.value, { ...opened, verdicts: null, ended: null, news: 0 }];
@@ -116,6 +126,18 @@ export function newApp(link: Link, route: ReadonlySignal<Route>): App {
       return opened;
     },
   };
+}
+
+/** As many as the worker holds. */
+const SOURCES_MAX = 8;
+
+/** How addresses name a source. */
+export const nameOf = ({ kind, source, session_id }: Pick<SourceNow, 'kind' | 'source' | 'session_id'>): string =>
+  kind === 'engine' && session_id !== null ? session_id : `file:${source}`;
+
+function namesIn(route: Route): readonly (string | null)[] {
+  if (route.screen === 'compare') return [route.a, route.b];
+  return 'of' in route ? [route.of] : [];
 }
 
 const isSession =

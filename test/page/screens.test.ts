@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { Talk } from '../support/engine/world.ts';
-import { type Opened, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
+import { newAsking } from '../support/inspector.ts';
+import { OPERATOR, type Opened, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const DEMO = await readFile(new URL('../../replay-fixtures/demo/session.jsonl', import.meta.url));
@@ -125,7 +126,9 @@ test('hostile texts change nothing outside their text nodes', async () => {
     await visitAll(opened, `#/session/${id}`, async () => {
       screens.push((await page.evaluate(skeleton)) as string);
       expect(await page.evaluate('document.body.textContent')).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u001B\u0000]/);
-      const targets = (await page.evaluate('[...document.querySelectorAll("a")].map((one) => one.getAttribute("href"))')) as string[];
+      const targets = (await page.evaluate(
+        '[...document.querySelectorAll("a")].map((one) => one.getAttribute("href"))',
+      )) as string[];
       expect(targets.filter((target) => !target.startsWith('#'))).toEqual([]);
     });
   }
@@ -167,25 +170,39 @@ test('the keyboard reaches the sessions, the slider, the tabs and every row', as
   await opened.close();
 });
 
-test('two pages and a program answer one question: one counts, and the late ones are told who was first', async () => {
+test('two pages and a program answer one question: one counts, and the others are told who was first', async () => {
   const pages = await Promise.all([1, 2].map(async () => openPage(browser, await served.address())));
-  for (const { go, page } of pages) {
-    await go('#/waiting');
-    await page.locator('article.question').first().waitFor();
-  }
-  const question = (index: number) =>
-    pages[index]?.page.locator('article.question', { has: pages[index].page.locator('a[href="#/session/harmless"]') });
-  await Promise.all([
-    question(0)?.getByRole('button', { name: 'allow once' }).click(),
-    question(1)?.getByRole('button', { name: 'deny' }).click(),
+  const program = newAsking();
+  const { url } = served.serving;
+  await program.ask('connect', { url, token: OPERATOR, scope: 'operator', by: 'terminal' });
+  const { questions } = await program.ask('waiting', {});
+  const question = questions.find(({ action }) => action.session_id === 'harmless');
+  if (question === undefined) return expect.fail('nothing waits');
+  const [first, second] = await Promise.all(
+    pages.map(async ({ go, page }) => {
+      await go('#/waiting');
+      return page.locator('article.question', { has: page.locator('a[href="#/session/harmless"]') });
+    }),
+  );
+  await Promise.all([first?.waitFor(), second?.waitFor()]);
+  const [outcome] = await Promise.all([
+    program.ask('answer', {
+      session_id: question.action.session_id,
+      digest: question.digest,
+      shown: question.arguments ?? {},
+      answer: { kind: 'deny', message: 'no' },
+    }),
+    first?.getByRole('button', { name: 'allow once' }).click(),
+    second?.getByRole('button', { name: 'deny' }).click(),
   ]);
   const notes = await Promise.all(
     pages.map(({ page }) => page.locator('main .done, main .fault[role=alert]').first().innerText()),
   );
-  expect(notes.filter((note) => note.includes('was first'))).toHaveLength(1);
-  expect(notes.filter((note) => /^(?:allowed|denied)/.test(note))).toHaveLength(1);
-  const talk = new Talk(served.world.engine.client, brand<'SessionId'>('harmless'));
-  const { calls } = (await talk.state()).active_tool_batch ?? { calls: {} };
-  expect(Object.keys(calls).length).toBeGreaterThan(0);
+  const taken = notes.filter((note) => /^(?:allowed|denied) \(event 2\)/.test(note)).length + (outcome.taken ? 1 : 0);
+  const late =
+    notes.filter((note) => /was first: .* \(event 2\)/.test(note)).length + (!outcome.taken && outcome.first ? 1 : 0);
+  expect({ taken, late }, notes.join('\n')).toEqual({ taken: 1, late: 2 });
+  await program.close();
   await Promise.all(pages.map((opened) => opened.close()));
+  return undefined;
 });

@@ -3,7 +3,7 @@ import { visible } from '../../../src/shown/visible.ts';
 import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
 import type { Comparison } from '../../protocol.ts';
-import { type SourceNow, useApp, useAsk } from '../app.ts';
+import { type SourceNow, nameOf, useApp, useAsk } from '../app.ts';
 import { FileChooser } from '../files.tsx';
 import { To } from '../links.tsx';
 import { Answered, Heading, JsonDiffTable } from '../panel.tsx';
@@ -14,8 +14,6 @@ export interface CompareProps {
   readonly a: SourceNow | null;
   readonly b: SourceNow | null;
 }
-
-export const nameOf = ({ kind, name, source }: SourceNow): string => (kind === 'engine' ? name : `file:${source}`);
 
 export function Compare({ a, b }: CompareProps): JSX.Element {
   const { sources } = useApp();

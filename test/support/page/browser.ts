@@ -42,7 +42,8 @@ export interface ServedPage {
 /** What is not on the screen by then never will be. */
 const WAIT_MS = 15_000;
 
-const OPERATOR = 'operator-token-of-a-test';
+/** The token of a program beside the page. */
+export const OPERATOR = 'operator-token-of-a-test';
 
 export async function servePage(): Promise<ServedPage> {
   const world = await newWorld();
