@@ -3,7 +3,7 @@ import type { IngressEvent } from '../../schemas/event.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import type { MarkKind, MarksAnswer } from '../protocol.ts';
 
-export const MARK_KINDS: readonly MarkKind[] = ['run', 'turn', 'person', 'refusal', 'failure', 'change', 'fault'];
+const MARK_KINDS: readonly MarkKind[] = ['run', 'turn', 'person', 'refusal', 'failure', 'change', 'fault'];
 
 const bit = (kind: MarkKind): number => 1 << MARK_KINDS.indexOf(kind);
 

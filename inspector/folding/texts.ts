@@ -4,7 +4,7 @@ import type { Digest } from '../../schemas/ids.ts';
 import type { ShownContent, ShownText } from '../protocol.ts';
 
 /** The longest text that is sent at once, in UTF-16 units; of a longer one the blob has all, or an ask for the event. */
-export const TEXT_CHARS = 16_384;
+const TEXT_CHARS = 16_384;
 /** The longest value in a list. */
 export const LINE_CHARS = 240;
 

@@ -44,7 +44,7 @@ export async function turnDetail(fold: StreamFold, { run_id, turn }: TurnAddress
   };
 }
 
-export const unknownTurn = (run_id: string, turn: number): Refused =>
+const unknownTurn = (run_id: string, turn: number): Refused =>
   new Refused({ code: 'unknown_turn', message: `there is no turn ${turn} of ${run_id}`, advice: '' });
 
 interface Made {

@@ -2,7 +2,7 @@
 import type { Window } from '../protocol.ts';
 
 /** The most items of one window. */
-export const WINDOW_MAX = 500;
+const WINDOW_MAX = 500;
 
 /** A window within the bounds. */
 export const windowOf = ({ from, limit }: Window): Window => ({

@@ -90,7 +90,7 @@ export function fragmentOf(route: Route): string {
 
 function queryOf(asked: Readonly<Record<string, string | number | null>>): string {
   const given = Object.entries(asked).filter(([, value]) => value !== null);
-  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
   return query === '' ? '' : `?${query}`;
 }
 

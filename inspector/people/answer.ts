@@ -74,7 +74,7 @@ const LATE: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
 const LOOKED_AT_MAX = 20_000;
 
 /** The first event since the question was shown that answers the call; else the first that may have taken it away. */
-export async function firstAnswer(
+async function firstAnswer(
   client: Pick<Client, 'records'>,
   id: SessionId,
   { action, version }: Asked,

@@ -1,45 +1,58 @@
 // The parts of the page that need no browser: the address, the windowed list, and the line to the worker.
-import fc from 'fast-check';
+import {
+  type Arbitrary,
+  assert,
+  constant,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  option,
+  property,
+  record,
+  string,
+  tuple,
+} from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Port, Refused, newLink } from '../../inspector/page/link.ts';
 import { type Route, fragmentOf, routeOf } from '../../inspector/page/route.ts';
 import { HEIGHT_MAX, laidOutHeight, scrollTopOf, shownRows } from '../../inspector/page/windowed.ts';
 import type { FromWorker, ToWorker } from '../../inspector/protocol.ts';
 
-const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
-const whole = fc.nat({ max: 10_000_000 });
-const maybe = fc.option(whole, { nil: null });
+const name = string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+const whole = nat({ max: 10_000_000 });
+const maybe = option(whole, { nil: null });
 const of = name;
-const route: fc.Arbitrary<Route> = fc.oneof(
-  fc.constantFrom<Route>({ screen: 'sessions' }, { screen: 'waiting' }),
-  fc.record({ screen: fc.constant('compare' as const), a: fc.option(name), b: fc.option(name) }),
-  fc.record({ screen: fc.constant('session' as const), of, at: maybe }),
-  fc.record({ screen: fc.constant('turn' as const), of, run: name, turn: whole }),
-  fc.record({
-    screen: fc.constant('call' as const),
+const route: Arbitrary<Route> = oneof(
+  constantFrom<Route>({ screen: 'sessions' }, { screen: 'waiting' }),
+  record({ screen: constant('compare' as const), a: option(name), b: option(name) }),
+  record({ screen: constant('session' as const), of, at: maybe }),
+  record({ screen: constant('turn' as const), of, run: name, turn: whole }),
+  record({
+    screen: constant('call' as const),
     of,
-    batch: fc.option(name),
+    batch: option(name),
     call: name,
     observed: whole,
     index: whole,
   }),
-  fc.record({ screen: fc.constant('tools' as const), of, at: maybe, against: maybe }),
-  fc.record({ screen: fc.constant('state' as const), of, at: maybe, path: fc.oneof(fc.constant(''), name) }),
-  fc.record({ screen: fc.constantFrom('whatif' as const, 'proof' as const), of }),
+  record({ screen: constant('tools' as const), of, at: maybe, against: maybe }),
+  record({ screen: constant('state' as const), of, at: maybe, path: oneof(constant(''), name) }),
+  record({ screen: constantFrom('whatif' as const, 'proof' as const), of }),
 );
 
 describe('the address', () => {
   test('names every screen in a way that is read back', () => {
-    fc.assert(
-      fc.property(route, (given) => {
+    assert(
+      property(route, (given) => {
         expect(routeOf(fragmentOf(given))).toEqual(given);
       }),
     );
   });
 
   test('is a screen for every fragment', () => {
-    fc.assert(
-      fc.property(fc.string(), (fragment) => {
+    assert(
+      property(string(), (fragment) => {
         expect(routeOf(fragmentOf(routeOf(fragment)))).toEqual(routeOf(fragment));
       }),
     );
@@ -47,17 +60,15 @@ describe('the address', () => {
 });
 
 describe('the windowed list', () => {
-  const size = fc
-    .record({
-      rows: fc.integer({ min: 1, max: 3_000_000 }),
-      rowHeight: fc.integer({ min: 10, max: 60 }),
-      viewport: fc.integer({ min: 60, max: 2_000 }),
-    })
-    .chain((list) => fc.tuple(fc.constant(list), fc.nat({ max: list.rows - 1 }), fc.nat({ max: 20 })));
+  const size = record({
+    rows: integer({ min: 1, max: 3_000_000 }),
+    rowHeight: integer({ min: 10, max: 60 }),
+    viewport: integer({ min: 60, max: 2_000 }),
+  }).chain((list) => tuple(constant(list), nat({ max: list.rows - 1 }), nat({ max: 20 })));
 
   test('shows the row that it is scrolled to, within what is seen', () => {
-    fc.assert(
-      fc.property(size, ([list, row, spare]) => {
+    assert(
+      property(size, ([list, row, spare]) => {
         const scrollTop = scrollTopOf(list, row);
         const { first, count, top } = shownRows(list, scrollTop, spare);
         expect(row).toBeGreaterThanOrEqual(first);
@@ -70,8 +81,8 @@ describe('the windowed list', () => {
   });
 
   test('ends with its last row, however many there are', () => {
-    fc.assert(
-      fc.property(size, ([list, , spare]) => {
+    assert(
+      property(size, ([list, , spare]) => {
         const end = Math.max(0, laidOutHeight(list) - list.viewport);
         const { first, count, top } = shownRows(list, end, spare);
         expect(first + count).toBe(list.rows);

@@ -1,6 +1,6 @@
 // Every screen, light and dark: axe-core finds nothing, the keyboard reaches what can be done, and hostile texts stay texts.
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/index.ts';
@@ -9,7 +9,6 @@ import { Talk } from '../support/engine/world.ts';
 import { newAsking } from '../support/inspector.ts';
 import { OPERATOR, type Opened, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
 
-const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const DEMO = await readFile(new URL('../../replay-fixtures/demo/session.jsonl', import.meta.url));
 
 /** What a model may say: markup, addresses, a change of direction, control characters, and one line of a megabyte. */
@@ -18,6 +17,8 @@ const HOSTILE = [
   'https://example.com/ \u202Egpj.exe\u202C \u2066x\u2069 \u001B[2J \u0000 &lt;b&gt; ${1} {{1}}',
 ].join('\n');
 const LONG = '<b>'.repeat(350_000);
+/** Marks that change how a reader sees the text around them; each must be shown as what it is. */
+const MARKS = ['\u202E', '\u202C', '\u2066', '\u2069', '\u001B', '\u0000'];
 const harmless = (text: string): string => text.replaceAll(/[^\n]/gu, 'x');
 
 let browser: Browser;
@@ -89,10 +90,10 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
   test('axe-core finds nothing on any screen', async () => {
     const opened = await openPage(browser, await served.address(), { colorScheme });
     const { page, go } = opened;
-    await page.evaluate(AXE);
+    await page.evaluate(axe.source);
     const faults: string[] = [];
     const look = async (screen: string): Promise<void> => {
-      faults.push(...((await page.evaluate(FAULTS)) as string[]).map((fault) => `${screen}: ${fault}`));
+      faults.push(...(await page.evaluate<string[]>(FAULTS)).map((fault) => `${screen}: ${fault}`));
     };
     await page.locator('table.sessions').waitFor();
     await look('sessions');
@@ -124,11 +125,12 @@ test('hostile texts change nothing outside their text nodes', async () => {
   for (const id of ['hostile', 'harmless']) {
     const screens: string[] = (seen[id] = []);
     await visitAll(opened, `#/session/${id}`, async () => {
-      screens.push((await page.evaluate(skeleton)) as string);
-      expect(await page.evaluate('document.body.textContent')).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u001B\u0000]/);
-      const targets = (await page.evaluate(
+      screens.push(await page.evaluate<string>(skeleton));
+      const text = await page.evaluate<string>('document.body.textContent');
+      expect(MARKS.filter((mark) => text.includes(mark))).toEqual([]);
+      const targets = await page.evaluate<string[]>(
         '[...document.querySelectorAll("a")].map((one) => one.getAttribute("href"))',
-      )) as string[];
+      );
       expect(targets.filter((target) => !target.startsWith('#'))).toEqual([]);
     });
   }
@@ -143,7 +145,7 @@ test('the keyboard reaches the sessions, the slider, the tabs and every row', as
   const opened = await openPage(browser, await served.address());
   const { page } = opened;
   const isHere = (selector: string): Promise<boolean> =>
-    page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)}) === true`) as Promise<boolean>;
+    page.evaluate<boolean>(`document.activeElement?.matches(${JSON.stringify(selector)}) === true`);
   async function tabTo(selector: string): Promise<void> {
     await page.locator(selector).first().waitFor();
     for (let presses = 0; presses < 80; presses += 1) {
@@ -201,7 +203,7 @@ test('two pages and a program answer one question: one counts, and the others ar
   const taken = notes.filter((note) => /^(?:allowed|denied) \(event 2\)/.test(note)).length + (outcome.taken ? 1 : 0);
   const late =
     notes.filter((note) => /was first: .* \(event 2\)/.test(note)).length + (!outcome.taken && outcome.first ? 1 : 0);
-  expect({ taken, late }, notes.join('\n')).toEqual({ taken: 1, late: 2 });
+  expect({ taken, late, notes }).toMatchObject({ taken: 1, late: 2 });
   await program.close();
   await Promise.all(pages.map((opened) => opened.close()));
   return undefined;

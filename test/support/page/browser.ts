@@ -73,9 +73,9 @@ export interface Opened {
   readonly page: Page;
   readonly complaints: readonly string[];
   /** Goes to a fragment of the address, as a link does. */
-  go(fragment: string): Promise<void>;
-  /** The number of times that a drop or a choice of this file made a new screen. */
-  openFile(name: string, content: Buffer | string): Promise<string>;
+  readonly go: (fragment: string) => Promise<void>;
+  /** Chooses a file on the screen of sessions, and waits for its session; gives the fragment of that. */
+  readonly openFile: (name: string, content: Buffer | string) => Promise<string>;
   close(): Promise<void>;
 }
 
