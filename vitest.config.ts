@@ -32,6 +32,9 @@ const ISOLATED = [
   'test/rules/second-rules.test.ts',
 ];
 
+// They need a browser: `npm run test:page`.
+const IN_BROWSERS = 'test/page/**';
+
 export default defineConfig({
   resolve: {
     alias: {
@@ -55,7 +58,7 @@ export default defineConfig({
       {
         extends: true,
         plugins: isBuilt ? [builtModules] : [],
-        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: ISOLATED, isolate: false },
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: [...ISOLATED, IN_BROWSERS], isolate: false },
       },
     ],
   },

@@ -1,0 +1,122 @@
+// The bar over all positions of a session: what happened where, where the reader is, and how far this browser has folded.
+// It is a slider for the keyboard; buttons step to the next turn, refusal, failure or person, and play the events in turn.
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import type { MarkKind, MarksAnswer } from '../protocol.ts';
+import { type SourceNow, useApp, useAsk } from './app.ts';
+
+const PARTS = 240;
+const HEIGHT = 36;
+const KINDS: readonly MarkKind[] = ['fault', 'failure', 'refusal', 'person', 'turn', 'run', 'change'];
+const STEPS = [
+  { what: 'refusal or failure', kinds: ['refusal', 'failure', 'fault'] },
+  { what: 'turn', kinds: ['turn'] },
+  { what: 'person', kinds: ['person'] },
+] as const;
+/** Events a second, while it plays. */
+const PLAY_RATE = 4;
+
+export interface BarProps {
+  readonly source: SourceNow;
+  readonly selected: number;
+  readonly onSeek: (position: number) => void;
+}
+
+export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
+  const { link } = useApp();
+  const { folded, total: known, read } = source.progress;
+  const total = known ?? read;
+  const last = Math.max(0, total - 1);
+  const { value: marks } = useAsk('marks', { source: source.source, parts: PARTS }, source.news);
+  const playing = useSignal(false);
+  const said = useSignal('');
+
+  const found = (position: number | null, otherwise: string): void => {
+    said.value = position === null ? otherwise : '';
+    if (position !== null) onSeek(position);
+  };
+  const seek = (direction: 'next' | 'previous', what: string, kinds: readonly MarkKind[]): void => {
+    link.ask('seekMark', { source: source.source, from: selected, direction, kinds }).then(
+      ({ position }) => found(position, `there is no ${direction} ${what}`),
+      () => (said.value = 'that cannot be found now'),
+    );
+  };
+
+  useEffect(() => {
+    if (!playing.value) return undefined;
+    if (selected >= last) {
+      playing.value = false;
+      return undefined;
+    }
+    const timer = setTimeout(() => onSeek(selected + 1), 1_000 / PLAY_RATE);
+    return () => clearTimeout(timer);
+  }, [playing.value, selected, last]);
+
+  return (
+    <section class="bar" aria-label="all positions">
+      <Picture marks={marks} folded={folded} total={total} selected={selected} />
+      <input
+        type="range"
+        min={0}
+        max={last}
+        value={Math.min(selected, last)}
+        aria-label="position"
+        aria-valuetext={`event ${selected} of ${total}`}
+        onInput={({ currentTarget: { value } }) => onSeek(Number(value))}
+      />
+      <div class="steps">
+        <button type="button" aria-pressed={playing.value} onClick={() => (playing.value = !playing.value)}>
+          {playing.value ? 'stop' : 'play'}
+        </button>
+        {STEPS.map(({ what, kinds }) => (
+          <span key={what} class="step">
+            <button type="button" aria-label={`previous ${what}`} onClick={() => seek('previous', what, kinds)}>
+              ‹
+            </button>
+            {what}
+            <button type="button" aria-label={`next ${what}`} onClick={() => seek('next', what, kinds)}>
+              ›
+            </button>
+          </span>
+        ))}
+        <span class="note" role="status">
+          {said.value}
+        </span>
+      </div>
+      {marks !== null && <Totals totals={marks.totals} />}
+    </section>
+  );
+}
+
+interface PictureProps {
+  readonly marks: MarksAnswer | null;
+  readonly folded: number;
+  readonly total: number;
+  readonly selected: number;
+}
+
+const Picture = ({ marks, folded, total, selected }: PictureProps): JSX.Element => (
+  <svg viewBox={`0 0 ${PARTS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * PARTS} height={HEIGHT} />
+    {(marks?.parts ?? []).map((part, index) =>
+      [...KINDS.entries()]
+        .filter(([, kind]) => (part[kind] ?? 0) > 0)
+        .map(([row, kind]) => (
+          <rect key={`${index} ${kind}`} class={`mark is-${kind}`} x={index} y={row * 5} width={1} height={5}>
+            <title>{`${part[kind] ?? 0} × ${kind}`}</title>
+          </rect>
+        )),
+    )}
+    <rect class="place" x={(selected / Math.max(1, total)) * PARTS} y={0} width={1} height={HEIGHT} />
+  </svg>
+);
+
+/** What the picture shows, in numbers. */
+const Totals = ({ totals }: Pick<MarksAnswer, 'totals'>): JSX.Element => (
+  <p class="note">
+    {KINDS.filter((kind) => (totals[kind] ?? 0) > 0)
+      .map((kind) => `${kind} ${(totals[kind] ?? 0).toLocaleString('en')}`)
+      .join(' · ')}
+  </p>
+);
