@@ -43,7 +43,7 @@ type After = Readonly<Record<string, readonly CallId[]>>;
  * The calls that the batch could not have been faster without: from the call that ended last, back to the one of those it
  * waited for that ended last, and so on.
  */
-function criticalPath(
+export function criticalPath(
   calls: readonly { readonly call_id: CallId; readonly spans: CallTimeline['spans'] }[],
   after: After,
 ): Pick<PlanGraph, 'critical' | 'critical_ms'> {

@@ -44,7 +44,7 @@ describe('arguments', () => {
   test('that leave no room for the levels of a report become text, so that the report is accepted', () => {
     for (let depth = 1; depth <= JSON_DEPTH_MAX + 2; depth += 1) {
       const args = nested(depth);
-      const calls = toObservedCalls(1, [{ name: 'read', arguments: args }]);
+      const calls = runSteps(toObservedCalls(1, [{ name: 'read', arguments: args }]));
       expect(isJson({ owner: 'a', events: [{ kind: 'ToolCallsObserved', calls }] })).toBe(true);
       const fits = depth <= JSON_DEPTH_MAX - 5;
       expect(calls[0]).toMatchObject(fits ? { arguments: args } : { arguments_text: JSON.stringify(args) });
