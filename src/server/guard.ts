@@ -42,22 +42,22 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
   return async (context, next) => {
     const socket = incomingOf(context)?.socket;
     // Requests that came in one packet with the one for which the connection was closed.
-    if (isGone(socket)) return refused(GONE);
+    if (isGone(socket)) return refusalResponse(GONE);
     const sender = senderOf(context, hosts);
-    if (sender !== 'program' && sender !== 'page') return refused(sender);
+    if (sender !== 'program' && sender !== 'page') return refusalResponse(sender);
     const opened = openRoutes?.(context, sender) ?? null;
     if (opened !== null) return await opened;
     const holder = holderOf(context, tokens);
-    if (holder === null) return refused(unauthorized());
+    if (holder === null) return refusalResponse(unauthorized());
     context.set('holder', holder);
-    if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope)) return refused(NO_SLOT);
+    if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope)) return refusalResponse(NO_SLOT);
     const rest = pause();
     if (rest !== null) await rest;
     if (holder.access.scope !== 'viewer') return await next();
     const leave = await viewers.enter();
     try {
       // Nobody reads the answer.
-      return isGone(socket) ? refused(GONE) : await next();
+      return isGone(socket) ? refusalResponse(GONE) : await next();
     } finally {
       leave();
     }
@@ -100,7 +100,7 @@ const NO_SLOT = reject(
 );
 
 /** The connection of a refused request is closed: whoever has the token does not send such requests. */
-export function refused(rejection: Rejection): Response {
+export function refusalResponse(rejection: Rejection): Response {
   const response = problemResponse(rejection);
   response.headers.set('connection', 'close');
   return response;

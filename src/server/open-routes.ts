@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { PageToken } from '../../schemas/pages.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { refuseConnectingStranger } from '../files/connecting-user.ts';
-import { type OpenRoutes, type Sender, refused } from './guard.ts';
+import { type OpenRoutes, type Sender, refusalResponse } from './guard.ts';
 import { headerOf, incomingOf } from './headers.ts';
 import { newPageFiles } from './page-files.ts';
 import type { Pages } from './pages.ts';
@@ -13,11 +13,11 @@ export function newOpenRoutes(directory: string, pages: Pages, file?: PageToken[
   const pageFiles = newPageFiles(directory);
 
   async function exchange(context: Parameters<OpenRoutes>[0], sender: Sender): Promise<Response> {
-    if (sender !== 'page') return refused(ONLY_THE_PAGE);
+    if (sender !== 'page') return refusalResponse(ONLY_THE_PAGE);
     const code = /^Code (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1] ?? '';
     const socket = incomingOf(context)?.socket;
     const exchanged = pages.exchange(code, () => (socket === undefined ? null : refuseConnectingStranger(socket)));
-    if (isLeft(exchanged)) return refused(exchanged.left);
+    if (isLeft(exchanged)) return refusalResponse(exchanged.left);
     const token: PageToken = { ...exchanged.right, ...(file === undefined ? {} : { file }) };
     return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });
   }
