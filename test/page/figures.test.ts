@@ -1,6 +1,9 @@
 // What a long stream costs the page: its main thread is not held up while the worker folds, the reader gets to any position at
 // once, and the last row is reached. The figures of a loaded machine mean little, so only `npm run bench:page` holds them to the
 // limits; the tests of every run hold what does not depend on time.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { benchGenesis, recordStream } from '../../bench/stream.ts';
@@ -17,6 +20,8 @@ const HEAP_MB_MAX = 300;
 let browser: Browser;
 let served: ServedPage;
 let opened: Opened;
+let directory: string;
+let path: string;
 
 function longStream(): string {
   const genesis = benchGenesis('long');
@@ -26,6 +31,9 @@ function longStream(): string {
 }
 
 beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'refold-page-'));
+  path = join(directory, 'long.jsonl');
+  await writeFile(path, longStream());
   browser = await openBrowser();
   served = await servePage();
   opened = await openPage(browser, await served.address());
@@ -33,6 +41,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await served.close();
+  await rm(directory, { recursive: true, force: true });
 });
 
 /** How long the main thread was busy with one task, in milliseconds; each task over 50 ms. */
@@ -45,7 +54,7 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 test(`${EVENTS} events are folded, any of them is gone to, and the last row is reached`, async () => {
   const { page, go } = opened;
   await page.evaluate(WATCH);
-  const base = await opened.openFile('long.jsonl', longStream());
+  const base = await opened.openFile(path);
   await page.locator('.facts .verdict.good').nth(1).waitFor({ timeout: 400_000 });
   const blocked = await page.evaluate<number[]>('window.blocked');
   await page.getByRole('tab', { name: 'events' }).click();

@@ -1,5 +1,7 @@
 // Every recorded session, opened as a file, is folded in the browser to the digest that `refold replay` prints.
-import { readFile, readdir } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonLines, refold } from '../support/e2e/refold.ts';
@@ -13,8 +15,10 @@ const fixtures = (await readdir(FIXTURES, { withFileTypes: true }))
 let browser: Browser;
 let served: ServedPage;
 let opened: Opened;
+let directory: string;
 
 beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'refold-page-'));
   browser = await openBrowser();
   served = await servePage();
   opened = await openPage(browser, await served.address());
@@ -22,6 +26,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await served.close();
+  await rm(directory, { recursive: true, force: true });
 });
 
 const digestOnPage = (): Promise<string> => opened.page.locator('.facts dt:has-text("state digest") + dd').innerText();
@@ -29,7 +34,7 @@ const digestOnPage = (): Promise<string> => opened.page.locator('.facts dt:has-t
 test.each(fixtures)('replay-fixtures/%s', async (name) => {
   const path = new URL(`${name}/session.jsonl`, FIXTURES).pathname;
   const [printed] = jsonLines((await refold(['replay', path, '--json'])).stdout);
-  await opened.openFile(`${name}.jsonl`, await readFile(path));
+  await opened.openFile(path);
   const [chain, fold, head] = await finalMarks(opened.page);
   expect([chain, fold]).toEqual([expect.stringContaining('✓'), expect.stringContaining('✓')]);
   expect(head).toContain('–');
@@ -41,7 +46,9 @@ test('an altered file is named by its position', async () => {
   const text = await readFile(new URL('demo/session.jsonl', FIXTURES), 'utf8');
   const altered = text.replace('The tests of this little library fail', 'The tests of this little library pass');
   expect(altered).not.toBe(text);
-  await opened.openFile('altered.jsonl', altered);
+  const path = join(directory, 'altered.jsonl');
+  await writeFile(path, altered);
+  await opened.openFile(path);
   const [chain] = await finalMarks(opened.page);
   expect(chain).toContain('✗');
   await opened.page.getByRole('link', { name: 'proof' }).click();

@@ -1,5 +1,4 @@
 // Every screen, light and dark: axe-core finds nothing, the keyboard reaches what can be done, and hostile texts stay texts.
-import { readFile } from 'node:fs/promises';
 import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,7 +8,7 @@ import { Talk } from '../support/engine/world.ts';
 import { newAsking } from '../support/inspector.ts';
 import { OPERATOR, type Opened, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
 
-const DEMO = await readFile(new URL('../../replay-fixtures/demo/session.jsonl', import.meta.url));
+const DEMO = new URL('../../replay-fixtures/demo/session.jsonl', import.meta.url).pathname;
 
 /** What a model may say: markup, addresses, a change of direction, control characters, and one line of a megabyte. */
 const HOSTILE = [
@@ -101,7 +100,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     await page.locator('article.question').first().waitFor();
     await look('waiting');
     await visitAll(opened, '#/session/hostile', look);
-    const file = await opened.openFile('demo.jsonl', DEMO);
+    const file = await opened.openFile(DEMO);
     await visitAll(opened, file, look);
     await go(`#/compare?a=hostile&b=${file.split('/')[2] ?? ''}`);
     await page.locator('section[aria-label=comparison]').waitFor();

@@ -1,5 +1,6 @@
 // A page of the inspector in a real browser: an engine in memory that serves it, and a Chromium that opens it.
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import { PAGE_DIRECTORY } from '../../../src/server/page-files.ts';
 import type { Serving } from '../../../src/server/listen.ts';
@@ -75,7 +76,7 @@ export interface Opened {
   /** Goes to a fragment of the address, as a link does. */
   readonly go: (fragment: string) => Promise<void>;
   /** Chooses a file on the screen of sessions, and waits for its session; gives the fragment of that. */
-  readonly openFile: (name: string, content: Buffer | string) => Promise<string>;
+  readonly openFile: (path: string) => Promise<string>;
   close(): Promise<void>;
 }
 
@@ -105,13 +106,13 @@ export async function openPage(
     page,
     complaints,
     go,
-    async openFile(name, content) {
+    async openFile(path) {
       await go('#/sessions');
       await page.locator('h1', { hasText: 'Sessions' }).waitFor();
-      const buffer = typeof content === 'string' ? Buffer.from(content) : content;
-      await page.locator('.chooser input[type=file]').setInputFiles({ name, mimeType: 'application/json', buffer });
+      // By its path: the browser reads it itself, as it does when a person chooses it.
+      await page.locator('.chooser input[type=file]').setInputFiles(path);
       await page.waitForURL(/#\/session\/file/);
-      await page.locator('h1', { hasText: name }).waitFor();
+      await page.locator('h1', { hasText: basename(path) }).waitFor();
       return new URL(page.url()).hash;
     },
     close: () => context.close(),
