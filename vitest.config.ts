@@ -27,6 +27,7 @@ const ISOLATED = [
   'test/simulation/zoo.test.ts',
   'test/blobs/power-cut.test.ts',
   'test/core/upcast.test.ts',
+  'test/cli/verify-deleted.test.ts',
   'test/cli/verify-laws.test.ts',
   'test/files/directories.test.ts',
   'test/rules/second-rules.test.ts',

@@ -5,7 +5,7 @@ import { type BroughtCall, boundCall } from './bound-call.ts';
 import { CallNotSucceeded } from './errors.ts';
 import { hasEnded } from './left-calls.ts';
 import type { LoopCallContext } from './loop-calls.ts';
-import { answerCall, allowUnasked } from './loop-questions.ts';
+import { allowUnasked, answerMadeCall } from './loop-questions.ts';
 import { type LoopSession, sameCall } from './loop-session.ts';
 import type { RunEnds } from './run-ends.ts';
 
@@ -39,7 +39,7 @@ export async function callResult(loop: LoopSession, ends: RunEnds, request: Call
   };
   const withdraw = hasEnded(made) ? () => undefined : calls.offer(call_id, offered);
   try {
-    if (allowedBy !== null && !hasEnded(made)) await answerCall(loop, made, { allow: true, by: allowedBy });
+    if (allowedBy !== null && !hasEnded(made)) await answerMadeCall(loop, made, { allow: true, by: allowedBy });
     if (asks !== undefined && recorded !== null && !hasEnded(made)) {
       void allowUnasked(loop, made, async () => await asks(await read(recorded))).catch(log.fail);
     }

@@ -112,6 +112,14 @@ export interface NamedCall {
   readonly arguments: string;
 }
 
+/** The two calls of one id. */
+export interface DifferentCalls {
+  /** The one on record. */
+  readonly recorded: NamedCall;
+  /** The one that the loop brings. */
+  readonly given: NamedCall;
+}
+
 /** The loop brings another call under an id than the one on record, which was planned and approved: nothing runs. */
 export class CallDiffers extends Error {
   override readonly name = 'CallDiffers';
@@ -124,11 +132,7 @@ export class CallDiffers extends Error {
   /** What the loop brought. */
   readonly given: NamedCall;
 
-  constructor(
-    session: string,
-    call: string,
-    { recorded, given }: { readonly recorded: NamedCall; readonly given: NamedCall },
-  ) {
+  constructor(session: string, call: string, { recorded, given }: DifferentCalls) {
     super(
       `call "${call}" of session ${session} is ${told(recorded)} on record, and the loop brings ${told(given)}: it was not run. ` +
         'Pass on the tool and the arguments of the recorded answer unchanged',

@@ -31,7 +31,7 @@ export async function allowUnasked(loop: LoopSession, made: CallResult, asks: ()
 }
 
 /** Answers the question about this very call, if it waits for a person. */
-export async function answerCall(loop: LoopSession, made: CallResult, answer: Answer): Promise<void> {
+export async function answerMadeCall(loop: LoopSession, made: CallResult, answer: Answer): Promise<void> {
   const asked = await actionAbout(loop, made);
   if (asked?.kind === 'agent.tool_use') await answerIfWaiting(loop.client, asked, answer);
 }

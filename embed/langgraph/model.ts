@@ -2,7 +2,7 @@
 import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import { type AnswerMessage, graphAnswer, graphReply } from './answer.ts';
-import { inputWithIds, readGraphPrompt } from './prompt.ts';
+import { graphInputWithIds, readGraphPrompt } from './prompt.ts';
 import type { GraphModel } from './sdk.ts';
 
 interface DurableModelOptions extends Pick<Durable, 'turn'> {
@@ -21,7 +21,7 @@ export function durableGraphModel<Model extends GraphModel>(model: Model, option
       tools,
       signal: config.signal,
       ask: async ({ signal, providerId }) =>
-        graphReply(await model.invoke(inputWithIds(input, providerId) as never, { ...config, signal } as never)),
+        graphReply(await model.invoke(graphInputWithIds(input, providerId) as never, { ...config, signal } as never)),
     });
     return toMessage(graphAnswer(recorded));
   };

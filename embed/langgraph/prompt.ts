@@ -39,7 +39,7 @@ export function readGraphPrompt(input: unknown): ReadPrompt {
 }
 
 /** What a chat model is asked, with other ids of calls: a list of messages, or the input as it is when it has no calls. */
-export function inputWithIds(input: unknown, idOf: (id: string) => string): unknown {
+export function graphInputWithIds(input: unknown, idOf: (id: string) => string): unknown {
   if (typeof input === 'string') return input;
   return messagesOf(input).map((message) => messageWithIds(message, idOf));
 }

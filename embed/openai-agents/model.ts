@@ -3,7 +3,7 @@ import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import type { Asked, RecordedTurn, TurnReply, TurnRequest } from '../durable/turn.ts';
 import { newEventQueue } from './event-queue.ts';
-import { inputWithIds, readAgentsPrompt } from './prompt.ts';
+import { agentsInputWithIds, readAgentsPrompt } from './prompt.ts';
 import { agentsReply, responseOf } from './reply.ts';
 import type { AgentsModel, AgentsRequest, AgentsResponse } from './sdk.ts';
 
@@ -60,7 +60,7 @@ export function durableAgentsModel<Model extends AgentsModel>(
 /** What the model is asked: the provider knows the calls by its own ids. */
 const sentRequest = (request: AgentsRequest, { signal, providerId }: Asked): AgentsRequest => ({
   ...request,
-  input: inputWithIds(request.input, providerId),
+  input: agentsInputWithIds(request.input, providerId),
   signal,
 });
 

@@ -29,7 +29,10 @@ export function readAgentsPrompt({
 }
 
 /** The same input with other ids of calls. */
-export const inputWithIds = (input: AgentsRequest['input'], idOf: (id: string) => string): AgentsRequest['input'] =>
+export const agentsInputWithIds = (
+  input: AgentsRequest['input'],
+  idOf: (id: string) => string,
+): AgentsRequest['input'] =>
   typeof input === 'string'
     ? input
     : (input as readonly Fields[]).map((item) =>

@@ -50,7 +50,8 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
     const holder = holderOf(context, tokens);
     if (holder === null) return refusalResponse(unauthorized());
     context.set('holder', holder);
-    if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope)) return refusalResponse(NO_SLOT);
+    if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope))
+      return refusalResponse(NO_SLOT);
     const rest = pause();
     if (rest !== null) await rest;
     if (holder.access.scope !== 'viewer') return await next();

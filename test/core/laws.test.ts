@@ -33,7 +33,7 @@ import { walk } from '../support/streams.ts';
 import { mustBe } from '../../src/client/must.ts';
 
 const seedsTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
-const SEEDS = seedsTo(roundsOf(2, 400));
+const SEEDS = seedsTo(roundsOf(6, 400));
 const LENGTH = 120;
 
 const roundTrip = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
@@ -167,7 +167,7 @@ function leaseOf(of: Session, id: string) {
 
 describe('random streams', () => {
   test('are mostly accepted and partly refused, so they are meaningful', () => {
-    const seeds = seedsTo(roundsOf(13, 400));
+    const seeds = seedsTo(roundsOf(25, 400));
     const walks = seeds.map((seed) => walk(seed, LENGTH));
     const refused = walks.reduce((sum, walked) => sum + walked.refused, 0);
     const share = refused / (seeds.length * LENGTH);

@@ -71,10 +71,10 @@ for (;;) {
     const result = { type: 'tool-result', toolCallId, toolName };
     try {
       const value = await agent.tools[toolName].execute(JSON.parse(input), { toolCallId, messages: [] });
-      ends[toolCallId] = 'succeeded';
+      ends[toolName + JSON.parse(input).order] = 'succeeded';
       return { ...result, output: { type: 'json', value } };
     } catch (error) {
-      ends[toolCallId] = error.status;
+      ends[toolName + JSON.parse(input).order] = error.status;
       return { ...result, output: { type: 'error-text', value: error.message } };
     }
   }));

@@ -2,7 +2,7 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { freshDirectory, refoldBuilt, writeRecording } from '../support/e2e/refold.ts';
+import { freshDirectory, refoldProcess, writeRecording } from '../support/e2e/refold.ts';
 
 const CANARY = 'sk-canary-4f9aKk27"x/&%zR81';
 
@@ -47,7 +47,7 @@ test('a key that a command prints in every encoding is in no byte of the data di
   ]);
   const data = join(home, 'data');
   const places = ['--data-dir', data, '--workspace', workspace, '--recording', recording];
-  const ended = await refoldBuilt(['run', 'go', ...places, '--sandbox', 'none', '--yes', '--json'], {
+  const ended = await refoldProcess(['run', 'go', ...places, '--sandbox', 'none', '--yes', '--json'], {
     OPENAI_API_KEY: CANARY,
     OTHER_TOKEN: 'ollama',
   });
