@@ -114,8 +114,10 @@ function* longString(inside: string, { slice }: Sizes): Steps<string> {
 /** `end`, or the beginning of the escape that it would divide. An escape has at most six characters. */
 function escapeBorder(text: string, start: number, end: number): number {
   if (end === text.length) return end;
-  const last = text.lastIndexOf('\\', end - 1);
-  if (last < Math.max(start, end - 5)) return end;
+  // Farther back no escape reaches `end`. A search of the whole text for each slice would take the square of its length.
+  const near = Math.max(start, end - 5);
+  const last = near + text.slice(near, end).lastIndexOf('\\');
+  if (last < near) return end;
   let first = last;
   while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
   // Of an odd number of backslashes the last one begins an escape.
