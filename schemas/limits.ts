@@ -286,8 +286,6 @@ export const PAGES_MAX = 64;
 export const CODES_MAX = 16;
 /** How long a code for a page can be exchanged, in milliseconds. */
 export const CODE_MS_MAX = 60_000;
-/** Most wrong codes in {@link CODE_MS_MAX}. Beyond it every exchange is refused as `queue_full` until that time is over. */
-export const CODE_GUESSES_MAX = 64;
 /** Entries of the journal, or digests of blobs, in one part of a backup. */
 export const BACKUP_ENTRIES = 64;
 /** A backup whose reader takes no part for this time is ended, in milliseconds. */

@@ -3,7 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Either, chain, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { CODES_MAX, CODE_GUESSES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
+import { CODES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
 import type { AskCode, PageCode, PageList, PageScope, PageToken } from '../../schemas/pages.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { TokenHolder } from './tokens.ts';
@@ -81,11 +81,9 @@ interface Codes {
 
 function newCodes({ elapsed }: PageClock): Codes {
   let codes: readonly Code[] = [];
-  let guesses = { count: 0, sinceMs: elapsed() };
 
   const forgetOld = (): void => {
     codes = codes.filter(({ atMs, asker }) => elapsed() - atMs < CODE_MS_MAX && asker.isCurrent());
-    if (elapsed() - guesses.sinceMs >= CODE_MS_MAX) guesses = { count: 0, sinceMs: elapsed() };
   };
 
   return {
@@ -98,12 +96,9 @@ function newCodes({ elapsed }: PageClock): Codes {
     },
     take(code) {
       forgetOld();
-      if (guesses.count >= CODE_GUESSES_MAX) return left(TOO_MANY_GUESSES);
+      // Wrong codes are not counted: 256 bits cannot be guessed, and a limit would let anyone lock others out.
       const found = findIn(codes, code);
-      if (found === null) {
-        guesses = { ...guesses, count: guesses.count + 1 };
-        return left(WRONG_CODE);
-      }
+      if (found === null) return left(WRONG_CODE);
       codes = codes.filter((other) => other !== found);
       return right(found);
     },
@@ -178,10 +173,4 @@ const WRONG_CODE = reject(
   'unauthorized',
   '/authorization',
   `the code was used, is older than ${CODE_MS_MAX} ms, or was never given; get another one: refold open`,
-);
-
-const TOO_MANY_GUESSES = reject(
-  'queue_full',
-  '/authorization',
-  `${CODE_GUESSES_MAX} wrong codes came within ${CODE_MS_MAX} ms; try again when that time is over`,
 );
