@@ -1,7 +1,8 @@
 // Bundles the page of inspector/ into dist/inspector: page.js, worker.js, styles.css, index.html, and licenses.txt with the
 // licenses of the packages in them. It is part of `npm run build`.
 //
-//   node tools/build-inspector.mjs        builds it, and prints the sizes with and without gzip
+//   node tools/build-inspector.mjs            builds it
+//   node tools/build-inspector.mjs --sizes    and prints the sizes with and without gzip
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -51,14 +52,18 @@ const { metafile } = await build({
 writeFileSync(join(OUT, 'index.html'), readFileSync(at('inspector/index.html')));
 writeFileSync(join(OUT, 'licenses.txt'), licensesOf(Object.keys(metafile.inputs)));
 
-let total = 0;
-for (const name of readdirSync(OUT).filter((file) => file !== 'licenses.txt')) {
-  const bytes = readFileSync(join(OUT, name));
-  const gzipped = gzipSync(bytes, { level: 9 }).length;
-  total += gzipped;
-  process.stdout.write(`dist/inspector/${name}  ${bytes.length} bytes, ${gzipped} gzipped\n`);
+if (process.argv.includes('--sizes')) printSizes();
+
+function printSizes() {
+  let total = 0;
+  for (const name of readdirSync(OUT).filter((file) => file !== 'licenses.txt')) {
+    const bytes = readFileSync(join(OUT, name));
+    const gzipped = gzipSync(bytes, { level: 9 }).length;
+    total += gzipped;
+    process.stdout.write(`dist/inspector/${name}  ${bytes.length} bytes, ${gzipped} gzipped\n`);
+  }
+  process.stdout.write(`dist/inspector  ${total} bytes gzipped\n`);
 }
-process.stdout.write(`dist/inspector  ${total} bytes gzipped\n`);
 
 /** The licenses of the packages that the bundles hold. */
 function licensesOf(inputs) {
