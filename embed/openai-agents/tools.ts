@@ -20,7 +20,7 @@ interface Approvals {
 
 /**
  * Who allowed a call in the framework: the answer to an interruption about this very call, or an answer for every call of the
- * tool. Null when nobody did: then it waits for a person, if it asks.
+ * tool. Null when nobody did: then a call that asks waits for a person.
  */
 function allowedBy(context: Approvals | undefined, toolName: string, callId: string): string | null {
   if (context?.isToolApproved?.({ toolName, callId }) !== true) return null;

@@ -1,7 +1,7 @@
 // What the hosts of one workspace know of each other while their commands run. Each search before commands leaves a record of
-// the git directories that the user had then. What another host's record does not have may be the work of that host's
-// commands, so it is nobody's own. What a host puts out of git's sight it notes with every other record: a host that had
-// seen it before must not take it for the user's own when a command moves it back.
+// the git directories that the user had then. One that is missing in another host's record may be the work of that host's
+// commands, so it does not count as the user's own. A host that moves a git directory away notes this in every other record:
+// another host may have seen the directory before, and must not take it for the user's own when a command moves it back.
 //
 // A record has two files in each directory of records: `git-<process>-<n>.json` is what was known; `.moved` beside it names
 // the workspace, then what others moved, as JSON, an item a line. They exist from before the search until nothing is left to

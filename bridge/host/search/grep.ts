@@ -1,8 +1,8 @@
 // host.fs.grep: finds lines by pattern, as `path:line:text`, sorted by path and line. A pattern is a JavaScript regular
 // expression, matched against each line. Files with a NUL byte near their start, files with several hard links and files
 // above the size limit are not searched. `tree-files.ts` defines which directories are searched. Every file is opened through
-// handles by this process. No faster program is asked first: it would open files by path, and what it reports could tell of
-// a file outside to whoever replaces a directory by a link meanwhile.
+// handles by this process. No faster program is asked first: it would open files by path. Somebody could replace a directory
+// by a link meanwhile, and learn from the matches what a file outside the workspace holds.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalFlag, optionalText, requiredText } from '../arguments.ts';
