@@ -7,19 +7,21 @@ import { must } from '../../src/client/must.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import type { EngineFault } from '../../src/engine/faults.ts';
 import type { Journal } from '../../src/journal/journal.ts';
-import { newDisk } from '../support/engine/disk.ts';
+import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { SESSION, Talk } from '../support/engine/world.ts';
 
-async function faulty(change: (journal: Journal) => Partial<Journal>) {
-  const disk = newDisk();
+/** An engine with a session, or one over the disk of another engine that has created it. */
+async function faulty(change: (journal: Journal) => Partial<Journal>, stored?: Disk) {
+  const disk = stored ?? newDisk();
   const clock = newVirtualClock();
   const told: EngineFault[] = [];
   const { journal, blobs } = disk.ports();
   const tellFault = (fault: EngineFault): void => void told.push(fault);
   const ports = { journal: { ...journal, ...change(journal) }, blobs, clock, tellFault, snapshotEveryEvents: 1 };
   const engine = await must(startEngine(ports));
-  const talk = await new Talk(engine.client).create();
+  const talk = new Talk(engine.client);
+  if (stored === undefined) await talk.create();
   return { disk, clock, told, talk, engine };
 }
 
@@ -49,9 +51,11 @@ test('an error during a write is told with the session and where it arose', asyn
 });
 
 test('a load that throws is told', async () => {
-  const { told, talk } = await faulty((journal) => ({
-    read: (...given) => (given[2] > 1 ? thrown : journal.read(...given)),
-  }));
+  const { disk } = await faulty(() => ({}));
+  const { told, talk } = await faulty(
+    (journal) => ({ read: (...given) => (given[2] > 1 ? thrown : journal.read(...given)) }),
+    disk,
+  );
   expect(isLeft(await talk.client.session(SESSION)())).toBe(true);
   expect(told).toMatchObject([{ session_id: SESSION, doing: 'loading it' }]);
 });

@@ -108,10 +108,18 @@ async function findStart(ports: LoadPorts, { genesis, tool_package }: Origin): A
     }
     wrong.push(version);
   }
-  const from = { version: 0 as Version, chars: 0, wrong };
   await pause();
-  return right({ genesis, state: initial, chain: genesisChain(initial), from });
+  const start = createdSession(genesis, initial);
+  return right({ ...start, from: { ...start.from, wrong } });
 }
+
+/** A session before its first event, as a load of its stream would return it. */
+export const createdSession = (genesis: Genesis, initial: SessionState): LoadedSession => ({
+  genesis,
+  state: initial,
+  chain: genesisChain(initial),
+  from: { version: initial.version, chars: 0, wrong: [] },
+});
 
 /** Whether the commit that a snapshot ends with has the snapshot's digests and continues the chain. */
 const agreesWithStream = ({ journal, pause }: LoadPorts, snapshot: Snapshot, initial: SessionState): Answer<boolean> =>

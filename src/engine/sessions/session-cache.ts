@@ -115,6 +115,17 @@ export class SessionCache {
     await this.#entries.get(id)?.loading;
   }
 
+  /** Keeps a session that was just created, so that its first use reads nothing. */
+  async addCreated(created: LoadedSession): Promise<void> {
+    const id = created.genesis.session_id;
+    await this.awaitEarlierLoad(id);
+    if (this.#closed || this.#entries.has(id)) return;
+    const session = new LiveSession(created, this.#ports);
+    this.#entries.set(id, { loading: Promise.resolve(right(session)), session });
+    this.#options.onLoaded(session);
+    this.#updateActivity(session);
+  }
+
   /**
    * Takes an idle session out of memory for `work`, which deletes it; every other caller waits until that has ended. Refused
    * as `session_busy` when the session has work. A damaged session cannot be loaded: `work` gets null for it.

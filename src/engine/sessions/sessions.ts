@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Ingress } from '../../../schemas/event.ts';
-import type { SessionId, Version } from '../../../schemas/ids.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
 import { freezeJson } from '../../../schemas/json.ts';
 import { LOADED_TOGETHER, SESSIONS_PAGE_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, type RejectionCode, reject } from '../../../schemas/rejection.ts';
@@ -22,7 +22,7 @@ import type {
   SubmitReceipt,
 } from '../../../schemas/wire.ts';
 import { defaultOrigin } from '../../core/genesis.ts';
-import { checkGenesis, initialState } from '../../core/initial-state.ts';
+import { checkGenesis } from '../../core/initial-state.ts';
 import { headFacts } from '../../core/session-head.ts';
 import { sessionPages } from '../../client/all-sessions.ts';
 import { findContentFault } from '../edge/content-check.ts';
@@ -31,6 +31,7 @@ import { isTransient, tellError } from '../faults.ts';
 import { createStream } from './create-stream.ts';
 import { forkSession } from './fork-session.ts';
 import type { LiveSession } from '../append/live-session.ts';
+import { createdSession } from './load-session.ts';
 import { type CacheOptions, SessionCache } from './session-cache.ts';
 import type { Reported } from './wakes.ts';
 
@@ -71,17 +72,14 @@ export class Sessions {
     });
     return await pipe(
       TE.fromEither(checkGenesis(genesis, tool_package)),
-      TE.chainFirst((checked) => createStream(journal, { genesis: checked, tool_package })),
-      TE.chainFirstTaskK(
-        ({ session_id }) =>
-          () =>
-            this.#cache.awaitEarlierLoad(session_id),
+      TE.chain((checked) =>
+        pipe(
+          createStream(journal, { genesis: checked, tool_package }),
+          TE.map((initial) => createdSession(checked, initial)),
+        ),
       ),
-      TE.map((checked) => ({
-        session_id: checked.session_id,
-        version: 0 as Version,
-        ...headFacts(initialState(checked, tool_package)),
-      })),
+      TE.chainFirstTaskK((created) => () => this.#cache.addCreated(created)),
+      TE.map(({ genesis: { session_id }, state }) => ({ session_id, version: state.version, ...headFacts(state) })),
     )();
   }
 
