@@ -12,7 +12,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { readSessions, writeBundles } from './determinism/bundle.mjs';
+import { readSessions, writeBundles, writePages } from './determinism/bundle.mjs';
 import { findDifference } from './determinism/compare.mjs';
 import { foldOn } from './determinism/fold-on.mjs';
 import { RUNTIMES, findRuntime } from './determinism/runtimes.mjs';
@@ -40,6 +40,7 @@ async function main({ all, offline, json, only, fixtures, spread }) {
         printUnlessJson(`${name.padEnd(24)} skipped: ${runtime.skipped}`);
         continue;
       }
+      if (runtime.kind === 'browser') await writePages(folder, sessions);
       for await (const [row, answer] of foldRows(rowsOf(runtime, spread), runtime, folder)) {
         if (answer.error === undefined) first ??= answer;
         report.rows.push(summary(runtime, row, answer, findDifference(answer, first)));

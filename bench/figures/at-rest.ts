@@ -26,8 +26,8 @@ const CREATED_TOGETHER = 2_000;
 export const atRest: Figure = { name: 'at-rest', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const owing = sized(bench, 10, 100);
-  const [few, many] = [sized(bench, 100, 1_000), sized(bench, 300, 1_000_000)];
+  const owing = sized(bench, 4, 100);
+  const [few, many] = [sized(bench, 20, 1_000), sized(bench, 40, 1_000_000)];
   const small = await fill(bench, { atRest: few, owing });
   const large = await fill(bench, { atRest: many, owing });
   const runs = sized(bench, 1, 5);
@@ -36,7 +36,7 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
   const started = await alternate(runs, contest, (run) => bench.progress(`at-rest: run ${run}/${runs}`));
   const both = (name: 'few' | 'many'): readonly number[] =>
     started[name].map((ms, run) => ms + (verified[name][run] ?? NaN));
-  const waiting = sized(bench, 400, 20_000);
+  const waiting = sized(bench, 50, 20_000);
   const used = await memoryOf(bench, 'waiting', waiting);
   const what = (count: number): string => `${count} sessions at rest, ${owing} with work`;
   return [

@@ -9,8 +9,8 @@ const REACH_GROWTH = 1.2;
 export const memory: Figure = { name: 'memory', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const sessions = sized(bench, 50, 10_000);
-  const events = bench.quick ? 500 : bench.full ? 1_000_000 : 100_000;
+  const sessions = sized(bench, 20, 10_000);
+  const events = bench.quick ? 100 : bench.full ? 1_000_000 : 100_000;
   const many = await memoryOf(bench, 'sessions', sessions);
   const one = await memoryOf(bench, 'events', events);
   return [

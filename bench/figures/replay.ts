@@ -20,7 +20,7 @@ const REACH_GROWTH = 1.2;
 export const replay: Figure = { name: 'replay', run: measure };
 
 async function measure(bench: Bench): Promise<readonly Row[]> {
-  const sizes = bench.quick ? [1_000] : bench.full ? [10_000, 100_000, 1_000_000] : [10_000, 100_000];
+  const sizes = bench.quick ? [200] : bench.full ? [10_000, 100_000, 1_000_000] : [10_000, 100_000];
   const rows: Row[] = [];
   const heaps: number[] = [];
   for (const events of sizes) {

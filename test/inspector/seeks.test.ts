@@ -29,14 +29,14 @@ function longStream(events: number, random: Random): StreamRecord[] {
 
 test('every position of a long stream is that of a plain fold', async () => {
   const random = randomFrom(1);
-  const records = longStream(1_500, random);
+  const records = longStream(roundsOf(1_000, 1_500), random);
   const plain = foldedIn(records);
   const fold = await foldOf(records);
   expect(fold.kept.length).toBeGreaterThan(3);
   for (let at = 0; at <= plain.length; at += 1) {
     expect(at - (fold.kept.before(at)?.state.version ?? -Infinity)).toBeLessThan(2 * KEPT_EVERY);
   }
-  for (let round = 0; round < roundsOf(25); round += 1) {
+  for (let round = 0; round < roundsOf(10, 250); round += 1) {
     const at = 1 + random.below(plain.length);
     expect(stateDigest(await fold.stateAt(at)), `at ${at}`).toBe(stateDigest(plain[at - 1]?.after as never));
   }
@@ -68,7 +68,7 @@ test('a file is read from any position, also where it was not read before', asyn
   const events = commitsIn(records).flatMap((commit) => eventsIn(commit));
   expect(linesOf(records).length).toBeGreaterThan(1_000_000);
   const random = randomFrom(4);
-  for (let round = 0; round < 8; round += 1) {
+  for (let round = 0; round < roundsOf(3, 8); round += 1) {
     const source = fileOf(records);
     expect(await source.total()).toBe(events.length);
     const from = random.below(events.length);

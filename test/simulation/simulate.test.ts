@@ -12,6 +12,7 @@ import {
   simulate,
 } from '../../src/testing/index.ts';
 import { ANSWERS, COMPACTIONS, LAYOUT_SIZES, USAGES } from '../../src/testing/model-script.ts';
+import { roundsOf } from '../support/random.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -37,7 +38,7 @@ const failureOf = async (work: Promise<void>): Promise<string> => {
 
 describe('a seed', () => {
   test('repeats everything in the same order', async () => {
-    for (let seed = 1; seed <= 20; seed += 1) {
+    for (let seed = 1; seed <= roundsOf(6, 20); seed += 1) {
       const first = await simulate({ seed, bridge: refoldBridge });
       const second = await simulate({ seed, bridge: refoldBridge });
       expect(second.trace).toEqual(first.trace);
@@ -46,7 +47,7 @@ describe('a seed', () => {
   });
 
   test('gives another run than other seeds', async () => {
-    const seeds = Array.from({ length: 20 }, (_, index) => index + 1);
+    const seeds = Array.from({ length: roundsOf(8, 20) }, (_, index) => index + 1);
     const runs = await Promise.all(seeds.map((seed) => simulate({ seed, bridge: refoldBridge })));
     expect(new Set(runs.map(({ digest }) => digest)).size).toBe(seeds.length);
   });
@@ -208,7 +209,7 @@ describe('a model', () => {
 
   test('leaves the same record whether or not it tells what it writes', async () => {
     let posted = 0;
-    for (let seed = 1; seed <= 120; seed += 1) {
+    for (let seed = 1; seed <= roundsOf(60, 120); seed += 1) {
       const told = scenarioOf(seed);
       if (!told.sessions.some((session) => session.model?.deltas === true)) continue;
       const sessions = told.sessions.map((session) =>

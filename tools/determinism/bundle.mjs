@@ -21,8 +21,8 @@ export function readSessions(folder) {
 }
 
 /**
- * Writes `node.mjs`, `noble.mjs`, `sessions.json` and two pages into a folder. The first is built as production and the
- * others as development code, so that the development checks of libraries are compared as well.
+ * Writes `node.mjs`, `noble.mjs` and `sessions.json` into a folder. The first is built as production and the other as
+ * development code, so that the development checks of libraries are compared as well.
  */
 export async function writeBundles(folder, sessions) {
   const common = { entryPoints: [at('./entry.mjs')], bundle: true, format: 'esm', logLevel: 'error' };
@@ -39,6 +39,10 @@ export async function writeBundles(folder, sessions) {
     outfile: join(folder, 'noble.mjs'),
   });
   writeFileSync(join(folder, 'sessions.json'), JSON.stringify(sessions));
+}
+
+/** Writes the two pages for a browser, of development code, into a folder. */
+export async function writePages(folder, sessions) {
   const page = await bundlePage();
   for (const poisoned of [false, true]) {
     writeFileSync(join(folder, poisoned ? 'poisoned.html' : 'plain.html'), pageOf(page, { sessions, poisoned }));
