@@ -1,7 +1,7 @@
 // One turn: its plan as a graph with the claims and the reason for each edge, and its waits and work in time.
 import type { JSX } from 'preact';
 import type { CallAddress, TurnDetail } from '../../protocol.ts';
-import { type SourceNow, useAsk } from '../app.ts';
+import { type SourceNow, untilOver, useAsk } from '../app.ts';
 import { CallLink, To } from '../links.tsx';
 import { Answered, Heading, count } from '../panel.tsx';
 import { Plan } from '../plan-graph.tsx';
@@ -17,7 +17,7 @@ export interface TurnProps {
 }
 
 export function Turn({ of, source, run, turn }: TurnProps): JSX.Element {
-  const asked = useAsk('turn', { source: source.source, run_id: run as RunId, turn }, source.news);
+  const asked = useAsk('turn', { source: source.source, run_id: run as RunId, turn }, untilOver(source, isOver));
   return (
     <>
       <Heading>
@@ -29,6 +29,8 @@ export function Turn({ of, source, run, turn }: TurnProps): JSX.Element {
     </>
   );
 }
+
+const isOver = ({ over_ms }: TurnDetail): boolean => over_ms !== null;
 
 interface DetailProps {
   readonly of: string;

@@ -80,12 +80,14 @@ export interface Opened {
   close(): Promise<void>;
 }
 
+/** A `script` runs in the page before its own. */
 export async function openPage(
   browser: Browser,
   address: string,
-  options: BrowserContextOptions = {},
+  { script, ...options }: BrowserContextOptions & { readonly script?: string } = {},
 ): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1_200, height: 900 }, ...options });
+  if (script !== undefined) await context.addInitScript(script);
   context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
