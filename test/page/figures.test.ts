@@ -23,6 +23,8 @@ const EVENTS = MEASURES ? 100_000 : 3_000;
 const ROWS = MEASURES ? 1_000_000 : 30_000;
 const ROUNDS = MEASURES ? 3 : 1;
 const FRAMES = MEASURES ? 240 : 20;
+/** Events of one commit of the stream of many rows. */
+const GROUP = 100;
 
 let browser: Browser;
 let served: ServedPage;
@@ -45,7 +47,7 @@ function* manyRows(): Generator<string> {
   ).split('\n');
   yield `${tools}\n${genesis}\n`;
   const { events: [event] = [], ...rest } = JSON.parse(commit ?? '') as { readonly events: readonly object[] };
-  const group = Array.from({ length: 1_000 }, () => event);
+  const group = Array.from({ length: GROUP }, () => event);
   for (let position = 0; position < ROWS; position += group.length) {
     yield `${JSON.stringify({ ...rest, position, events: group })}\n`;
   }

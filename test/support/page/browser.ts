@@ -53,20 +53,27 @@ export async function servePage(): Promise<ServedPage> {
   return {
     world,
     serving,
-    async address(scope = 'operator') {
-      const asked = await fetch(`${serving.url}/v1/codes`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ scope }),
-      });
-      const { code } = (await asked.json()) as { readonly code: string };
-      return `${serving.url}/#code=${code}`;
-    },
+    address: (scope = 'operator') => addressAt(serving.url, OPERATOR, { scope }),
     async close() {
       await serving.close();
       await world.engine.close();
     },
   };
+}
+
+/** The address with a code that an engine gives for a token, as `refold open` prints it. */
+export async function addressAt(
+  url: string,
+  token: string,
+  asked: { readonly scope: 'operator' | 'viewer'; readonly name?: string },
+): Promise<string> {
+  const answered = await fetch(`${url}/v1/codes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(asked),
+  });
+  const { code } = (await answered.json()) as { readonly code: string };
+  return `${url}/#code=${code}`;
 }
 
 /** A page in a tab of its own, with everything that it complained of. */
