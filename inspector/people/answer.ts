@@ -29,7 +29,9 @@ export async function answerQuestion(
   const submitted = await submitSurely(client, session_id, event);
   if (!isLeft(submitted)) return { taken: true, position: submitted.right.events[0]?.position ?? null, session_id };
   const refused = submitted.left;
-  const first = isLate(refused) ? await firstAnswer(client, session_id, { ...asked.action, from: asked.version }) : null;
+  const first = isLate(refused)
+    ? await firstAnswer(client, session_id, { ...asked.action, from: asked.version })
+    : null;
   return { taken: false, refused: refusalOf(refused), first };
 }
 

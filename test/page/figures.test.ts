@@ -107,10 +107,12 @@ test('the page folds as fast as its bundle does in Node, and its main thread is 
   }
   await opened.close();
   const blank = await openPage(browser, await served.address(), { script: WATCH });
-  tasks.push(...(await mainThreadTasks(browser, blank.page, async () => {
-    await blank.openFile(path);
-    await blank.page.locator('.facts .verdict.good').nth(1).waitFor({ timeout: 400_000 });
-  })));
+  tasks.push(
+    ...(await mainThreadTasks(browser, blank.page, async () => {
+      await blank.openFile(path);
+      await blank.page.locator('.facts .verdict.good').nth(1).waitFor({ timeout: 400_000 });
+    })),
+  );
   await blank.close();
   await foldInPage();
   figure('the fold beside Node', median(inNode) / median(inPage), ' ×', 0.8, 'least');
@@ -143,7 +145,9 @@ test('any position is gone to at once', async () => {
   await page.locator('p.note .digest').waitFor();
   const toStates: number[] = [];
   for (const position of positions) {
-    toStates.push(await seek(`${base}/state?at=${position}`, 'p.note .digest', 'text() !== was && text() !== undefined'));
+    toStates.push(
+      await seek(`${base}/state?at=${position}`, 'p.note .digest', 'text() !== was && text() !== undefined'),
+    );
   }
   figure('seek to an event in', median(toEvents), ' ms', 100);
   figure('seek to a state in', median(toStates), ' ms', 100);
@@ -164,7 +168,9 @@ test('the list of events scrolls as an empty page does, and only the rows that a
     ofPage.push(p95(await scrollFrames(page, '.windowed', FRAMES, 240)));
   }
   await empty.close();
-  process.stdout.write(`p95 of a frame: empty ${median(ofEmpty).toFixed(1)} ms, page ${median(ofPage).toFixed(1)} ms\n`);
+  process.stdout.write(
+    `p95 of a frame: empty ${median(ofEmpty).toFixed(1)} ms, page ${median(ofPage).toFixed(1)} ms\n`,
+  );
   figure('p95 of a frame beside an empty page', median(ofPage) / median(ofEmpty), ' ×', 1.5);
   await page.locator('.windowed').focus();
   await page.keyboard.press('End');

@@ -110,6 +110,12 @@ function Card({
           ))}
         </ol>
       )}
+      {turn.calls_total > turn.calls.length && (
+        <p class="note">
+          and {(turn.calls_total - turn.calls.length).toLocaleString('en')} more calls:{' '}
+          <To to={{ screen: 'turn', of, run: turn.run_id, turn: turn.turn }}>the whole turn</To>
+        </p>
+      )}
       {turn.ending !== null && (
         <p class={`ending ${turn.ending.outcome}`}>
           the run ended: {turn.ending.outcome}

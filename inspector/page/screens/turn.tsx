@@ -30,6 +30,9 @@ export function Turn({ of, source, run, turn }: TurnProps): JSX.Element {
   );
 }
 
+/** Calls of the longest chain that are named. */
+const CRITICAL_SHOWN = 40;
+
 const isOver = ({ over_ms }: TurnDetail): boolean => over_ms !== null;
 
 interface DetailProps {
@@ -73,7 +76,7 @@ function Detail({ of, source, turn }: DetailProps): JSX.Element {
               <>
                 <br />
                 the chain that took the longest, {inWords(plan.critical_ms)}:{' '}
-                {plan.critical.map((id, index) => (
+                {plan.critical.slice(0, CRITICAL_SHOWN).map((id, index) => (
                   <span key={id}>
                     {index > 0 && ' → '}
                     <CallLink of={of} address={addressOf(id)}>
@@ -81,6 +84,8 @@ function Detail({ of, source, turn }: DetailProps): JSX.Element {
                     </CallLink>
                   </span>
                 ))}
+                {plan.critical.length > CRITICAL_SHOWN &&
+                  ` → ${count(plan.critical.length - CRITICAL_SHOWN, 'more call')}`}
               </>
             )}
           </p>

@@ -1,7 +1,8 @@
 // What a page costs its reader: tasks of its main thread, frames while it scrolls, and memory with its worker's.
 import type { Browser, Page } from 'playwright-core';
 
-export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? Infinity;
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Infinity;
 
 /** Notes in the page when its worker was asked to open a source and when that was folded, and its tasks over 50 ms. */
 export const WATCH = `
@@ -33,16 +34,25 @@ export interface Noted {
 export const notedIn = (page: Page): Promise<Noted> => page.evaluate<Noted>('window.noted');
 
 /** The tasks of the main thread of a page while something runs, the longest first, in milliseconds of its processor. */
-export async function mainThreadTasks(browser: Browser, page: Page, run: () => Promise<void>): Promise<readonly number[]> {
+export async function mainThreadTasks(
+  browser: Browser,
+  page: Page,
+  run: () => Promise<void>,
+): Promise<readonly number[]> {
   await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline', '__metadata'] });
   await run();
-  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { readonly traceEvents: TraceEvent[] };
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as {
+    readonly traceEvents: TraceEvent[];
+  };
   const threads = traceEvents.filter(({ name }) => name === 'thread_name');
   const own = threads.find(({ args }) => args?.name?.startsWith('DedicatedWorker') === true);
   const main = threads.find(({ pid, args }) => pid === own?.pid && args?.name === 'CrRendererMain');
   if (main === undefined) throw new Error('the trace has no page with a worker');
   return traceEvents
-    .filter(({ pid, tid, name, tdur }) => pid === main.pid && tid === main.tid && name.endsWith('RunTask') && tdur !== undefined)
+    .filter(
+      ({ pid, tid, name, tdur }) =>
+        pid === main.pid && tid === main.tid && name.endsWith('RunTask') && tdur !== undefined,
+    )
     .map(({ tdur = 0 }) => tdur / 1_000)
     .toSorted((a, b) => b - a);
 }
