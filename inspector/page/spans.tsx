@@ -27,7 +27,7 @@ export function Spans({ turn }: { readonly turn: TurnSpans }): JSX.Element {
   const calls = turn.calls.slice(from.value, from.value + CALLS_PAGE);
   return (
     <>
-      <div class="scrolls" tabIndex={0} role="region" aria-label="times of the turn">
+      <div class="scrolls times" tabIndex={0} role="region" aria-label="times of the turn">
         <svg
           width={LABEL + WIDTH + 90}
           height={(calls.length + 1) * ROW + 4}
@@ -36,7 +36,7 @@ export function Spans({ turn }: { readonly turn: TurnSpans }): JSX.Element {
         >
           <Label row={0} text="model" />
           <rect class="span model" x={x(begin)} y={4} width={wide(begin, turn.observed_ms)} height={ROW - 8}>
-            <title>the model answered after {inWords(turn.observed_ms - begin)}</title>
+            <title>answered after {inWords(turn.observed_ms - begin)}</title>
           </rect>
           {calls.map(({ call, spans }, index) => (
             <g key={index}>

@@ -20,13 +20,17 @@ const KNOWN = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
+/** The Chromium that is installed. Throws when there is none: without one the page is not tested at all. */
+export function installedChromium(): string {
+  const found = KNOWN.find((path) => path !== undefined && existsSync(path));
+  if (found !== undefined) return found;
+  throw new Error(
+    'the tests of the page drive a Chromium, and none is installed: apt-get install chromium, or name one in REFOLD_CHROMIUM',
+  );
+}
+
 export async function openBrowser(): Promise<Browser> {
-  const executablePath = KNOWN.find((path) => path !== undefined && existsSync(path));
-  if (executablePath === undefined) {
-    throw new Error(
-      'these tests drive a Chromium, and none is installed: apt-get install chromium, or name one in REFOLD_CHROMIUM',
-    );
-  }
+  const executablePath = installedChromium();
   // The sandbox of Chromium refuses to run as root.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   return await chromium.launch({ executablePath, args: [...args, '--js-flags=--expose-gc'] });
