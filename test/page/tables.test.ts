@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Opened, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
 import { visitAll } from '../support/page/visit.ts';
 
-const FIXTURES = ['demo', 'entangled-batch'];
+const FIXTURES = ['demo', 'cancelled-batch'];
 const pathOf = (name: string): string =>
   new URL(`../../replay-fixtures/${name}/session.jsonl`, import.meta.url).pathname;
 
@@ -64,13 +64,16 @@ test('the bar: its table sums up to the counts, and is opened by the keyboard', 
 
 test.each(FIXTURES)('the plans and times of replay-fixtures/%s', async (name) => {
   const { page, go } = opened;
-  await opened.openFile(pathOf(name));
+  const base = await opened.openFile(pathOf(name));
   await page.locator('.facts .verdict.good').nth(1).waitFor();
+  await page.locator('article.turn').first().waitFor();
   const turns = await page
     .locator('article.turn h2 a')
     .evaluateAll((all) => all.map((one) => one.getAttribute('href')));
   let seen = 0;
   for (const turn of turns) {
+    await go(base);
+    await page.locator('article.turn').first().waitFor();
     await go(turn ?? '');
     await page.locator('h1', { hasText: 'Turn' }).waitFor();
     await page.locator('main details summary', { hasText: 'offered' }).waitFor();
