@@ -6,7 +6,11 @@ export const median = (values: readonly number[]): number =>
 
 /** Notes in the page when its worker was asked to open a source and when that was folded, and its tasks over 50 ms. */
 export const WATCH = `
-window.noted = { blocked: [], opened: null, answered: null, folded: null };
+window.noted = { blocked: [], painted: null, opened: null, answered: null, folded: null };
+(function look() {
+  if (document.querySelector('header nav') === null) requestAnimationFrame(look);
+  else requestAnimationFrame(() => (window.noted.painted = performance.now()));
+})();
 new PerformanceObserver((list) => {
   for (const { duration } of list.getEntries()) window.noted.blocked.push(duration);
 }).observe({ type: 'longtask' });
@@ -25,6 +29,8 @@ Worker.prototype.postMessage = function (message) {
 export interface Noted {
   /** Tasks of the main thread over 50 ms, in milliseconds of the clock. */
   readonly blocked: readonly number[];
+  /** When the frame of the page was painted, in milliseconds of the page. */
+  readonly painted: number | null;
   /** When a source was asked for, its beginning was read, and all of it was folded, in milliseconds of the page. */
   readonly opened: number | null;
   readonly answered: number | null;
