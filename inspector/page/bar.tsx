@@ -7,7 +7,8 @@ import type { MarkKind, MarksAnswer } from '../protocol.ts';
 import { type SourceNow, useApp, useAsk } from './app.ts';
 import { MarksTable } from './marks-table.tsx';
 
-const PARTS = 240;
+/** At most so many marks of a kind beside each other. */
+const PARTS_MAX = 240;
 const HEIGHT = 36;
 /** The height of the marks of one kind. */
 const ROW = 5;
@@ -31,7 +32,9 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
   const { folded, total: known, read } = source.progress;
   const total = known ?? read;
   const last = Math.max(0, total - 1);
-  const { value: marks } = useAsk('marks', { source: source.source, parts: PARTS }, source.news);
+  // A short session has a part for each event, so that its marks can be seen.
+  const parts = Math.max(1, Math.min(PARTS_MAX, total));
+  const { value: marks } = useAsk('marks', { source: source.source, parts }, source.news);
   const playing = useSignal(false);
   const said = useSignal('');
 
@@ -58,7 +61,7 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
 
   return (
     <section class="bar" aria-label="all positions">
-      <Picture marks={marks} folded={folded} total={total} selected={selected} />
+      <Picture marks={marks} parts={parts} folded={folded} total={total} selected={selected} />
       <input
         type="range"
         min={0}
@@ -94,18 +97,26 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
 
 interface PictureProps {
   readonly marks: MarksAnswer | null;
+  /** How many parts the bar has. */
+  readonly parts: number;
   readonly folded: number;
   readonly total: number;
   readonly selected: number;
 }
 
-const Picture = ({ marks, folded, total, selected }: PictureProps): JSX.Element => (
-  <svg viewBox={`0 0 ${PARTS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-    <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * PARTS} height={HEIGHT} />
+const Picture = ({ marks, parts, folded, total, selected }: PictureProps): JSX.Element => (
+  <svg viewBox={`0 0 ${parts} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * parts} height={HEIGHT} />
     {KINDS.map((kind, row) => (
       <path key={kind} class={`mark is-${kind}`} d={drawnMarks(marks?.parts ?? [], kind, row)} />
     ))}
-    <rect class="place" x={(selected / Math.max(1, total)) * PARTS} y={0} width={1} height={HEIGHT} />
+    <rect
+      class="place"
+      x={(selected / Math.max(1, total)) * parts}
+      y={0}
+      width={Math.max(parts / PARTS_MAX, parts / Math.max(1, total))}
+      height={HEIGHT}
+    />
   </svg>
 );
 

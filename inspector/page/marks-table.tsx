@@ -44,7 +44,8 @@ const Parts = ({ parts, kinds }: PartsProps): JSX.Element => (
       {parts.map(({ from, to, counts }) => (
         <tr key={from}>
           <th scope="row">
-            {from.toLocaleString('en')} to {to.toLocaleString('en')}
+            {from.toLocaleString('en')}
+            {to > from && ` to ${to.toLocaleString('en')}`}
           </th>
           {kinds.map((kind) => (
             <td key={kind} class="number">
