@@ -161,9 +161,9 @@ export interface NewsMessage {
 
 /** What the worker tells without being asked. */
 export type News =
-  /** How far reading and folding are; at most ten times a second. */
-  | ({ readonly kind: 'fold' } & OfSource & Progress)
-  /** Verdicts that changed; at most ten times a second, and once when one of them is final. */
+  /** How far reading and folding are, and what they have shown; at most ten times a second, and once at the end. */
+  | ({ readonly kind: 'fold' } & OfSource & Progress & { readonly verdicts: Verdicts })
+  /** Verdicts that changed otherwise than by folding. */
   | ({ readonly kind: 'verdicts' } & OfSource & { readonly verdicts: Verdicts })
   /** A followed session has new events, from this position on. */
   | ({ readonly kind: 'grown' } & OfSource & {

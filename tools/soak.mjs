@@ -7,7 +7,7 @@
 //
 // `--rounds` scales the loops: 1 is the sample, 10 (the default) the full size. `--report FILE` also writes vitest's JSON.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,20 +46,45 @@ function namesOf(args) {
   });
 }
 
-/** Runs the files of all names in one vitest, which prints each file when it has finished. */
-function run(names, rounds, report) {
-  const files = [...new Set(names.flatMap((name) => SOAKS[name].files))];
-  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+/** Runs the files of all names: those of one configuration in one vitest, which prints each file when it has finished. */
+async function run(names, rounds, report) {
+  const configs = [...new Set(names.map((name) => SOAKS[name].config))];
+  const reports = [];
+  let failed = false;
+  for (const config of configs) {
+    const files = [...new Set(names.filter((name) => SOAKS[name].config === config).flatMap((name) => SOAKS[name].files))];
+    // The report of each run goes beside the whole one, which is the last.
+    const own = report === undefined ? undefined : `${report}${configs.length === 1 ? '' : `.${reports.length}`}`;
+    if ((await vitest(files, { config, rounds, report: own })) !== 0) failed = true;
+    reports.push(own);
+  }
+  if (report !== undefined && reports.length > 1) joinReports(reports, report);
+  print(`${names.join(', ')}: ${failed ? 'FAILED' : 'passed'}, at rounds ${rounds}`);
+  process.exitCode = failed ? 1 : 0;
+}
+
+/** Runs one vitest; resolves with its exit code. `config`: the default one when it is undefined. */
+function vitest(files, { config, rounds, report }) {
+  const program = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
   const json = report === undefined ? [] : ['--reporter=json', `--outputFile.json=${report}`];
+  const given = config === undefined ? [`--maxWorkers=${WORKERS}`] : ['--config', config];
   const child = spawn(
     process.execPath,
-    [vitest, 'run', ...files, '--reporter=default', ...json, `--maxWorkers=${WORKERS}`, '--testTimeout=3600000'],
+    [program, 'run', ...files, ...given, '--reporter=default', ...json, '--testTimeout=3600000'],
     { cwd: ROOT, stdio: 'inherit', env: { ...process.env, REFOLD_TEST_ROUNDS: String(rounds) } },
   );
-  child.on('exit', (code) => {
-    print(`${names.join(', ')}: ${code === 0 ? 'passed' : 'FAILED'}, at rounds ${rounds}`);
-    process.exitCode = code === 0 ? 0 : 1;
-  });
+  return new Promise((resolve) => child.once('exit', resolve));
+}
+
+/** One report with the counts of several; a run without one has failed. */
+function joinReports(paths, to) {
+  const sum = { numPassedTests: 0, numFailedTests: 0, numFailedTestSuites: 0 };
+  for (const path of paths) {
+    const one = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { numFailedTestSuites: 1 };
+    for (const key of Object.keys(sum)) sum[key] += one[key] ?? 0;
+    rmSync(path, { force: true });
+  }
+  writeFileSync(to, JSON.stringify(sum));
 }
 
 function readArguments() {
@@ -75,4 +100,4 @@ const { values, positionals } = readArguments();
 const rounds = Number(values.rounds ?? FULL_SIZE);
 if (!Number.isFinite(rounds) || rounds <= 0) misuse(`--rounds must be a number above 0; it is ${values.rounds}`);
 if (positionals.length === 0) list();
-else run([...new Set(namesOf(positionals))], rounds, values.report);
+else await run([...new Set(namesOf(positionals))], rounds, values.report);

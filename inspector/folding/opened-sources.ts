@@ -130,8 +130,7 @@ function newOpened(number: number, source: RecordSource, { post, mayAct }: OpenW
     if (!isNew && performance.now() - told < NEWS_EVERY_MS) return;
     told = performance.now();
     wasDone ||= progress.done;
-    post({ kind: 'fold', source: number, ...progress });
-    made.tell();
+    post({ kind: 'fold', source: number, ...progress, verdicts: made.verdicts() });
     const fault = fold.unreadable();
     if (isNew && fault !== null) {
       post({ kind: 'ended', source: number, refusal: { code: 'unreadable', message: fault.message, advice: '' } });

@@ -17,26 +17,27 @@ import { windowOf } from './windows.ts';
 
 /** The longest text of a card, in UTF-16 units. */
 const CARD_CHARS = 4_096;
-/** Calls of one card; a turn of more shows the first ones. */
-const CARD_CALLS = 200;
+/** Calls of one card; the turn has them all. */
+const CARD_CALLS = 24;
 
 export async function turnsIn(fold: StreamFold, wanted: Window, signal?: AbortSignal): Promise<TurnsWindow> {
   const { from, limit } = windowOf(wanted);
-  const turns: TurnCard[] = [];
+  const entries: TurnEntry[] = [];
   for (let index = from; index < from + limit; index += 1) {
     const entry = fold.turns.at(index);
     if (entry === undefined) break;
-    turns.push(cardOf(entry, await collect(fold, entry, signal)));
+    entries.push(entry);
   }
+  const turns = (await collect(fold, entries, signal)).map((parts) => cardOf(parts, CARD_CALLS));
   return { from, turns, total: fold.turns.length, checked: fold.progress().folded };
 }
 
 export async function turnDetail(fold: StreamFold, { run_id, turn }: TurnAddress): Promise<TurnDetail> {
   const entry = fold.turns.named(run_id, turn);
-  if (entry === undefined) throw unknownTurn(run_id, turn);
-  const parts = await collect(fold, entry);
+  const [parts] = entry === undefined ? [] : await collect(fold, [entry]);
+  if (parts === undefined) throw unknownTurn(run_id, turn);
   return {
-    ...cardOf(entry, parts),
+    ...cardOf(parts, Infinity),
     explanation: parts.explanation,
     timelines: parts.timelines,
     plans: parts.batches.flatMap(({ batch }, index) => (batch === null ? [] : [planOf(batch, parts.timelines[index])])),
@@ -56,6 +57,7 @@ interface Made {
 }
 
 interface TurnParts {
+  readonly entry: TurnEntry;
   readonly explanation: TurnExplanation;
   readonly timelines: readonly TurnTimeline[];
   readonly batches: readonly Made[];
@@ -67,19 +69,41 @@ interface TurnParts {
   readonly offered: readonly string[];
 }
 
-/** Folds a turn again. */
-async function collect(fold: StreamFold, entry: TurnEntry, signal?: AbortSignal): Promise<TurnParts> {
+/** Folds turns that follow each other again, all of them once. */
+async function collect(
+  fold: StreamFold,
+  entries: readonly TurnEntry[],
+  signal?: AbortSignal,
+): Promise<readonly TurnParts[]> {
+  const { folded } = fold.progress();
+  const collectors = entries.map((entry) => newCollector(entry, (entry.last ?? folded - 1) + 1));
+  const from = Math.min(...entries.map(({ began }) => began));
+  const to = Math.max(...collectors.map(({ end }) => end));
+  if (collectors.length > 0) {
+    await fold.foldAgain(
+      from,
+      to,
+      (event) => {
+        for (const collector of collectors) collector.add(event);
+      },
+      signal,
+    );
+  }
+  return collectors.map(({ parts }) => parts());
+}
+
+/** Collects what is shown of one turn, which is over before the event at `end`. */
+function newCollector(entry: TurnEntry, end: number) {
   const [history, timeline] = [newTurnHistory(entry.turn), newTimeline()];
   const over: TurnTimeline[] = [];
   const batches: Made[] = [];
   let began: FoldedEvent | null = null;
   let last: FoldedEvent | null = null;
   let answer: { readonly content: Content | undefined; readonly usage: Usage | null } | null = null;
-  const end = (entry.last ?? fold.progress().folded - 1) + 1;
-  await fold.foldAgain(
-    entry.began,
+  return {
     end,
-    (folded) => {
+    add(folded: FoldedEvent): void {
+      if (folded.position < entry.began || folded.position >= end) return;
       began ??= folded;
       last = folded;
       history.add(folded);
@@ -91,14 +115,12 @@ async function collect(fold: StreamFold, entry: TurnEntry, signal?: AbortSignal)
       const { event } = folded;
       if (event.kind === 'ToolCallsObserved') answer = { content: event.content, usage: event.usage ?? null };
     },
-    signal,
-  );
-  const open = timeline.open();
-  return partsOf(
-    { began, last, answer },
-    { entry, batches, timelines: open === null ? over : [...over, open] },
-    history,
-  );
+    parts(): TurnParts {
+      const open = timeline.open();
+      const timelines = open === null ? over : [...over, open];
+      return partsOf({ began, last, answer }, { entry, batches, timelines }, history);
+    },
+  };
 }
 
 interface Seen {
@@ -109,12 +131,13 @@ interface Seen {
 
 function partsOf(
   { began, last, answer }: Seen,
-  { entry, batches, timelines }: Pick<TurnParts, 'batches' | 'timelines'> & { readonly entry: TurnEntry },
+  { entry, batches, timelines }: Pick<TurnParts, 'entry' | 'batches' | 'timelines'>,
   history: ReturnType<typeof newTurnHistory>,
 ): TurnParts {
   const explanation = history.result().find(({ run_id }) => run_id === entry.run_id);
   if (explanation === undefined || began === null || last === null) throw unknownTurn(entry.run_id, entry.turn);
   return {
+    entry,
     explanation,
     timelines,
     batches,
@@ -150,8 +173,9 @@ function advance(batches: Made[], folded: FoldedEvent): void {
   batches.push({ observed: folded.position, calls, batch, refused });
 }
 
-function cardOf(entry: TurnEntry, parts: TurnParts): TurnCard {
-  const { explanation, inputs, text, usage, began_ms, over_ms } = parts;
+function cardOf(parts: TurnParts, callsMax: number): TurnCard {
+  const calls = parts.batches.flatMap((made, at) => cardsOf(made, parts.timelines[at]));
+  const { entry, explanation, inputs, text, usage, began_ms, over_ms } = parts;
   return {
     run_id: entry.run_id,
     turn: entry.turn,
@@ -164,7 +188,8 @@ function cardOf(entry: TurnEntry, parts: TurnParts): TurnCard {
     text,
     usage,
     failures: explanation.failures,
-    calls: parts.batches.flatMap((made, at) => cardsOf(made, parts.timelines[at])).slice(0, CARD_CALLS),
+    calls: calls.slice(0, callsMax),
+    calls_total: calls.length,
     ending: explanation.ending,
   };
 }

@@ -30,6 +30,8 @@ import { windowIn } from './windows.ts';
 
 /** Turns that are kept; of more, the export says how many are left out. */
 const CHANGED_MAX = 10_000;
+/** Calls of one turn in a window; the export has all of them. */
+const CHANGES_SHOWN = 40;
 
 export interface WhatIfFound {
   readonly summary: WhatIfSummary;
@@ -114,6 +116,7 @@ function shownTurn(
 ): WhatIfTurn {
   return {
     ...turn,
+    rest: 0,
     changes: turn.changes.map((change) => ({
       ...change,
       was: wordsOf(change.recorded),
@@ -133,7 +136,12 @@ const wordsOf = (decision: Decision): string =>
 
 export const whatIfWindow = ({ summary, turns }: WhatIfFound, wanted: Window): WhatIfWindow => {
   const { from, items } = windowIn(turns, wanted);
-  return { from, total: summary.changed, turns: items };
+  const cut = items.map((turn) => ({
+    ...turn,
+    changes: turn.changes.slice(0, CHANGES_SHOWN),
+    rest: Math.max(0, turn.changes.length - CHANGES_SHOWN),
+  }));
+  return { from, total: summary.changed, turns: cut };
 };
 
 /** The lines that `refold whatif --json` prints of each turn, and at the end the sums. */
@@ -144,7 +152,7 @@ export const exportOf = ({ summary, turns }: WhatIfFound, name: string): Exporte
     .join(''),
 });
 
-const plain = (turn: WhatIfTurn): TurnWhatIf => ({
+const plain = ({ rest: _rest, ...turn }: WhatIfTurn): TurnWhatIf => ({
   ...turn,
   changes: turn.changes.map(({ was: _was, would_be: _words, address: _address, ...change }) => change),
 });

@@ -1,6 +1,6 @@
 // What all parts of the page share: the line to the worker, the route, and what the worker has told so far.
 import { createContext } from 'preact';
-import { useContext, useEffect } from 'preact/hooks';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import { type ReadonlySignal, type Signal, signal, useSignal } from '@preact/signals';
 import type {
   AskName,
@@ -70,8 +70,8 @@ export function newApp(link: Link, route: ReadonlySignal<Route>): App {
   const hear = (news: News): void => {
     switch (news.kind) {
       case 'fold': {
-        const { kind: _kind, source, ...progress } = news;
-        change(source, () => ({ progress }));
+        const { kind: _kind, source, verdicts, ...progress } = news;
+        change(source, () => ({ progress, verdicts }));
         return;
       }
       case 'verdicts':
@@ -164,26 +164,64 @@ export interface Asked<T> {
   readonly waits: boolean;
 }
 
-/** Asks the worker when what is given changes; an ask that is no longer wanted is withdrawn. `again` asks anew. */
-export function useAsk<A extends AskName>(ask: A, given: Given<A> | null, again = 0): Asked<AnswerTo<A>> {
+/**
+ * Asks the worker when what is given changes; an ask that is no longer wanted is withdrawn. A change of `again` asks anew,
+ * once the last answer is there: a fold tells of itself more often than it can be asked.
+ */
+export function useAsk<A extends AskName>(ask: A, given: Given<A> | null, again: Again<A> = 0): Asked<AnswerTo<A>> {
   const { link } = useApp();
   const asked = useSignal<Asked<AnswerTo<A>>>({ value: null, refusal: null, waits: given !== null });
   const key = given === null ? null : JSON.stringify(given);
+  const number = typeof again === 'function' ? again(asked.value.value) : again;
+  const askedFor = useRef(number);
+  const askAgain = useRef<(() => void) | null>(null);
   useEffect(() => {
     if (given === null) return undefined;
     const stop = new AbortController();
+    let isOut = false;
+    let isStale = false;
+    function take(next: Partial<Asked<AnswerTo<A>>>): void {
+      if (stop.signal.aborted) return;
+      isOut = false;
+      asked.value = { ...asked.peek(), refusal: null, waits: false, ...next };
+      if (isStale) send();
+    }
+    function send(): void {
+      if (isOut) {
+        isStale = true;
+        return;
+      }
+      [isOut, isStale] = [true, false];
+      link.ask(ask, given as Given<A>, stop.signal).then(
+        (value) => take({ value }),
+        (error: unknown) => take({ refusal: refusalOf(error) }),
+      );
+    }
     asked.value = { ...asked.peek(), waits: true };
-    const take = (next: Partial<Asked<AnswerTo<A>>>): void => {
-      if (!stop.signal.aborted) asked.value = { ...asked.peek(), refusal: null, waits: false, ...next };
+    askedFor.current = number;
+    askAgain.current = send;
+    send();
+    return () => {
+      stop.abort();
+      askAgain.current = null;
     };
-    link.ask(ask, given, stop.signal).then(
-      (value) => take({ value }),
-      (error: unknown) => take({ refusal: refusalOf(error) }),
-    );
-    return () => stop.abort();
-  }, [ask, key, again]);
+  }, [ask, key]);
+  useEffect(() => {
+    if (askedFor.current === number) return;
+    askedFor.current = number;
+    askAgain.current?.();
+  }, [number]);
   return asked.value;
 }
+
+/** A number that changes when the same is to be asked anew; it may depend on the last answer. */
+export type Again<A extends AskName> = number | ((last: AnswerTo<A> | null) => number);
+
+/** Asks again with each news of a source; while it is still folded, only for what is not over. */
+export const untilOver =
+  <T>({ progress, news }: SourceNow, isOver: (last: T) => boolean) =>
+  (last: T | null): number =>
+    progress.done || last === null || !isOver(last) ? news : -1;
 
 export const refusalOf = (error: unknown): Refusal =>
   error instanceof Refused

@@ -5,9 +5,13 @@ import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { MarkKind, MarksAnswer } from '../protocol.ts';
 import { type SourceNow, useApp, useAsk } from './app.ts';
+import { MarksTable } from './marks-table.tsx';
 
-const PARTS = 240;
+/** At most so many marks of a kind beside each other. */
+const PARTS_MAX = 240;
 const HEIGHT = 36;
+/** The height of the marks of one kind. */
+const ROW = 5;
 const KINDS: readonly MarkKind[] = ['fault', 'failure', 'refusal', 'person', 'turn', 'run', 'change'];
 const STEPS = [
   { what: 'refusal or failure', kinds: ['refusal', 'failure', 'fault'] },
@@ -28,7 +32,9 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
   const { folded, total: known, read } = source.progress;
   const total = known ?? read;
   const last = Math.max(0, total - 1);
-  const { value: marks } = useAsk('marks', { source: source.source, parts: PARTS }, source.news);
+  // A short session has a part for each event, so that its marks can be seen.
+  const parts = Math.max(1, Math.min(PARTS_MAX, total));
+  const { value: marks } = useAsk('marks', { source: source.source, parts }, source.news);
   const playing = useSignal(false);
   const said = useSignal('');
 
@@ -55,7 +61,7 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
 
   return (
     <section class="bar" aria-label="all positions">
-      <Picture marks={marks} folded={folded} total={total} selected={selected} />
+      <Picture marks={marks} parts={parts} folded={folded} total={total} selected={selected} />
       <input
         type="range"
         min={0}
@@ -84,39 +90,36 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
           {said.value}
         </span>
       </div>
-      {marks !== null && <Totals totals={marks.totals} />}
+      {marks !== null && <MarksTable marks={marks} kinds={KINDS} />}
     </section>
   );
 }
 
 interface PictureProps {
   readonly marks: MarksAnswer | null;
+  /** How many parts the bar has. */
+  readonly parts: number;
   readonly folded: number;
   readonly total: number;
   readonly selected: number;
 }
 
-const Picture = ({ marks, folded, total, selected }: PictureProps): JSX.Element => (
-  <svg viewBox={`0 0 ${PARTS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-    <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * PARTS} height={HEIGHT} />
-    {(marks?.parts ?? []).map((part, index) =>
-      [...KINDS.entries()]
-        .filter(([, kind]) => (part[kind] ?? 0) > 0)
-        .map(([row, kind]) => (
-          <rect key={`${index} ${kind}`} class={`mark is-${kind}`} x={index} y={row * 5} width={1} height={5}>
-            <title>{`${part[kind] ?? 0} × ${kind}`}</title>
-          </rect>
-        )),
-    )}
-    <rect class="place" x={(selected / Math.max(1, total)) * PARTS} y={0} width={1} height={HEIGHT} />
+const Picture = ({ marks, parts, folded, total, selected }: PictureProps): JSX.Element => (
+  <svg viewBox={`0 0 ${parts} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <rect class="folded" x={0} y={0} width={total === 0 ? 0 : (folded / total) * parts} height={HEIGHT} />
+    {KINDS.map((kind, row) => (
+      <path key={kind} class={`mark is-${kind}`} d={drawnMarks(marks?.parts ?? [], kind, row)} />
+    ))}
+    <rect
+      class="place"
+      x={(selected / Math.max(1, total)) * parts}
+      y={0}
+      width={Math.max(parts / PARTS_MAX, parts / Math.max(1, total))}
+      height={HEIGHT}
+    />
   </svg>
 );
 
-/** What the picture shows, in numbers. */
-const Totals = ({ totals }: Pick<MarksAnswer, 'totals'>): JSX.Element => (
-  <p class="note">
-    {KINDS.filter((kind) => (totals[kind] ?? 0) > 0)
-      .map((kind) => `${kind} ${(totals[kind] ?? 0).toLocaleString('en')}`)
-      .join(' · ')}
-  </p>
-);
+/** One path for all marks of a kind: thousands of elements would hold up the main thread each time that the fold moves on. */
+const drawnMarks = (parts: MarksAnswer['parts'], kind: MarkKind, row: number): string =>
+  parts.map((part, index) => ((part[kind] ?? 0) > 0 ? `M${index} ${row * ROW}h1v${ROW}h-1z` : '')).join('');

@@ -1,14 +1,15 @@
 // The plan of a batch as a picture: the groups are the columns, an arrow goes from each call to those that wait for it, and
 // the chain that took the longest is drawn stronger. The same is a table below it.
 import type { JSX } from 'preact';
-import type { CallAddress, PlanEdge, PlanGraph, PlanNode } from '../protocol.ts';
-import { CallLink } from './links.tsx';
-import { Said } from './text.tsx';
+import type { PlanEdge, PlanGraph, PlanNode } from '../protocol.ts';
+import { count } from './panel.tsx';
+import { type PlanProps, PlanTable } from './plan-table.tsx';
 import { visible } from '../../src/shown/visible.ts';
 
 const NODE = { width: 190, height: 44, gapX: 70, gapY: 14 } as const;
-/** A picture of more calls than this would not be looked at; the table has them all. */
-const CALLS_DRAWN_MAX = 400;
+/** A picture of more would not be looked at, and would hold up the page; the table has them all. */
+const CALLS_DRAWN_MAX = 200;
+const EDGES_DRAWN_MAX = 1_000;
 
 interface Placed {
   readonly node: PlanNode;
@@ -30,20 +31,15 @@ function placed({ groups, calls }: PlanGraph): ReadonlyMap<string, Placed> {
   return places;
 }
 
-export interface PlanProps {
-  readonly of: string;
-  readonly plan: PlanGraph;
-  readonly addressOf: (id: string) => CallAddress | null;
-}
-
 export function Plan({ of, plan, addressOf }: PlanProps): JSX.Element {
   return (
     <section class="plan" aria-label={`plan of ${plan.batch_id}`}>
-      {plan.calls.length <= CALLS_DRAWN_MAX ? (
+      {plan.calls.length <= CALLS_DRAWN_MAX && plan.edges.length <= EDGES_DRAWN_MAX ? (
         <Picture plan={plan} />
       ) : (
         <p class="note">
-          {plan.calls.length.toLocaleString('en')} calls are too many for a picture; the table has them.
+          {count(plan.calls.length, 'call')} with {count(plan.edges.length, 'edge')} are too many for a picture; the
+          table has them.
         </p>
       )}
       <PlanTable of={of} plan={plan} addressOf={addressOf} />
@@ -114,70 +110,5 @@ function Arrow({ edge, places, strong }: ArrowProps): JSX.Element | null {
     >
       <title>{visible(edge.why)}</title>
     </path>
-  );
-}
-
-function PlanTable({ of, plan, addressOf }: PlanProps): JSX.Element {
-  const waitsFor = new Map<string, PlanEdge[]>();
-  for (const edge of plan.edges) waitsFor.set(edge.to, [...(waitsFor.get(edge.to) ?? []), edge]);
-  return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label="table of the plan">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">group</th>
-            <th scope="col">call</th>
-            <th scope="col">status</th>
-            <th scope="col">claims</th>
-            <th scope="col">waits for</th>
-          </tr>
-        </thead>
-        <tbody>
-          {plan.calls.map((call) => (
-            <tr key={call.call_id}>
-              <td>{call.group + 1}</td>
-              <td>
-                <CallLink of={of} address={addressOf(call.call_id)}>
-                  <Said text={`${call.tool_name} ${call.call_id}`} />
-                </CallLink>
-              </td>
-              <td class={call.status}>
-                {call.status}
-                {call.code !== null && ` (${call.code})`}
-              </td>
-              <td>
-                {call.claims.map((claim) => (
-                  <div key={`${claim.access}${claim.key}`}>
-                    {claim.access} <Said text={claim.key} />
-                  </div>
-                ))}
-              </td>
-              <td>
-                {(waitsFor.get(call.call_id) ?? []).map((edge) => (
-                  <div key={edge.from}>
-                    <Said text={edge.from} />: <Said text={edge.why} />
-                  </div>
-                ))}
-              </td>
-            </tr>
-          ))}
-          {plan.rejected.map((call, index) => (
-            <tr key={`rejected ${index}`}>
-              <td>–</td>
-              <td>
-                <CallLink of={of} address={addressOf(call.call_id)}>
-                  <Said text={`${call.tool_name} ${call.call_id}`} />
-                </CallLink>
-              </td>
-              <td class="rejected">rejected ({call.code})</td>
-              <td />
-              <td>
-                <Said text={call.message} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

@@ -1,7 +1,9 @@
 // Waits and work of the calls of a turn in time: a bar for each span, to one scale. Each bar says its numbers, and they are
 // a table for those who do not see the bars.
 import type { JSX } from 'preact';
+import { useSignal } from '@preact/signals';
 import type { TurnDetail } from '../protocol.ts';
+import { Pager } from './panel.tsx';
 import { Said } from './text.tsx';
 import { visible } from '../../src/shown/visible.ts';
 
@@ -12,7 +14,8 @@ const WHAT = { person: 'waited for a person', queue: 'waited in the queue', run:
 const ROW = 22;
 const LABEL = 220;
 const WIDTH = 720;
-const CALLS_DRAWN_MAX = 400;
+/** Calls of one page, of the picture and of its table. */
+const CALLS_PAGE = 60;
 
 export function Spans({ turn }: { readonly turn: TurnSpans }): JSX.Element {
   const begin = turn.asked_ms ?? turn.observed_ms;
@@ -20,61 +23,76 @@ export function Spans({ turn }: { readonly turn: TurnSpans }): JSX.Element {
   const scale = end === begin ? 0 : WIDTH / (end - begin);
   const x = (at_ms: number): number => LABEL + (at_ms - begin) * scale;
   const wide = (from: number, to: number): number => Math.max(2, (to - from) * scale);
-  const calls = turn.calls.slice(0, CALLS_DRAWN_MAX);
+  const from = useSignal(0);
+  const calls = turn.calls.slice(from.value, from.value + CALLS_PAGE);
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label="times of the turn">
-      <svg
-        width={LABEL + WIDTH + 90}
-        height={(calls.length + 1) * ROW + 4}
-        role="img"
-        aria-label={`the turn took ${inWords(end - begin)}; the table below has the times`}
-      >
-        <Label row={0} text="model" />
-        <rect class="span model" x={x(begin)} y={4} width={wide(begin, turn.observed_ms)} height={ROW - 8}>
-          <title>the model answered after {inWords(turn.observed_ms - begin)}</title>
-        </rect>
-        {calls.map(({ call, spans }, index) => (
-          <g key={index}>
-            <Label row={index + 1} text={`${call.tool_name} ${call.call_id}`} />
-            {spans.map((span) => (
-              <rect
-                key={span.from_ms}
-                class={`span ${span.what}`}
-                x={x(span.from_ms)}
-                y={(index + 1) * ROW + 4}
-                width={wide(span.from_ms, span.to_ms ?? end)}
-                height={ROW - 8}
-              >
-                <title>{sentence(span, end)}</title>
-              </rect>
-            ))}
-          </g>
-        ))}
-      </svg>
-      <table>
-        <caption>Waits and work</caption>
-        <thead>
-          <tr>
-            <th scope="col">call</th>
-            <th scope="col">after</th>
-            <th scope="col">what</th>
-          </tr>
-        </thead>
-        <tbody>
-          {turn.calls.flatMap(({ call, spans }, index) =>
-            spans.map((span) => (
-              <tr key={`${index} ${span.from_ms}`}>
-                <td>
-                  <Said text={`${call.tool_name} ${call.call_id}`} />
-                </td>
-                <td>{inWords(span.from_ms - begin)}</td>
-                <td>{sentence(span, end)}</td>
-              </tr>
-            )),
-          )}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <div class="scrolls times" tabIndex={0} role="region" aria-label="times of the turn">
+        <svg
+          width={LABEL + WIDTH + 90}
+          height={(calls.length + 1) * ROW + 4}
+          role="img"
+          aria-label={`the turn took ${inWords(end - begin)}; the table below has the times`}
+        >
+          <Label row={0} text="model" />
+          <rect class="span model" x={x(begin)} y={4} width={wide(begin, turn.observed_ms)} height={ROW - 8}>
+            <title>answered after {inWords(turn.observed_ms - begin)}</title>
+          </rect>
+          {calls.map(({ call, spans }, index) => (
+            <g key={index}>
+              <Label row={index + 1} text={`${call.tool_name} ${call.call_id}`} />
+              {spans.map((span) => (
+                <rect
+                  key={span.from_ms}
+                  class={`span ${span.what}`}
+                  x={x(span.from_ms)}
+                  y={(index + 1) * ROW + 4}
+                  width={wide(span.from_ms, span.to_ms ?? end)}
+                  height={ROW - 8}
+                >
+                  <title>{sentence(span, end)}</title>
+                </rect>
+              ))}
+            </g>
+          ))}
+        </svg>
+        <table>
+          <caption>Waits and work</caption>
+          <thead>
+            <tr>
+              <th scope="col">call</th>
+              <th scope="col">after</th>
+              <th scope="col">what</th>
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <td>model</td>
+              <td>{inWords(0)}</td>
+              <td>answered after {inWords(turn.observed_ms - begin)}</td>
+            </tr>
+            {calls.flatMap(({ call, spans }, index) =>
+              spans.map((span) => (
+                <tr key={`${index} ${span.from_ms}`}>
+                  <td>
+                    <Said text={`${call.tool_name} ${call.call_id}`} />
+                  </td>
+                  <td>{inWords(span.from_ms - begin)}</td>
+                  <td>{sentence(span, end)}</td>
+                </tr>
+              )),
+            )}
+          </tbody>
+        </table>
+      </div>
+      <Pager
+        first={from.value}
+        shown={calls.length}
+        total={turn.calls.length}
+        size={CALLS_PAGE}
+        onFrom={(next) => (from.value = next)}
+      />
+    </>
   );
 }
 

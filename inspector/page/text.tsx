@@ -2,8 +2,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { visible } from '../../src/shown/visible.ts';
-import type { ShownContent, ShownText } from '../protocol.ts';
+import type { BlobText, ShownContent, ShownText } from '../protocol.ts';
 import { useApp } from './app.ts';
+import { Pager } from './panel.tsx';
 
 /** Text of others in a line. */
 export const Said = ({ text }: { readonly text: string }): JSX.Element => <bdi class="said">{visible(text)}</bdi>;
@@ -28,40 +29,48 @@ export interface ShownProps {
   readonly shown: ShownText;
 }
 
-/** A text that may be cut, with a button that reads the rest of it from its blob. */
+/** A text that may be cut; the rest of it is read from its blob, a page at a time: a browser is slow with a line of a megabyte. */
 export function Shown({ source, shown }: ShownProps): JSX.Element {
   const { link } = useApp();
-  const [more, setMore] = useState<{ readonly text: string; readonly rest: number } | null>(null);
+  const [part, setPart] = useState<BlobText | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  const { text, rest } = more ?? shown;
-  const { ref } = shown;
-  const readMore = (): void => {
+  const { ref, rest } = shown;
+  const read = (from: number): void => {
     if (ref === null) return;
-    const from = more === null ? 0 : more.text.length;
-    link.ask('blob', { source, ref, from, limit: MORE_CHARS }).then(
-      (part) => setMore({ text: (more?.text ?? '') + (part.text ?? '(not text)'), rest: part.rest }),
-      (error: unknown) => setFault(error instanceof Error ? error.message : 'it cannot be read'),
-    );
+    link
+      .ask('blob', { source, ref, from, limit: PART_CHARS })
+      .then(setPart, (error: unknown) => setFault(error instanceof Error ? error.message : 'it cannot be read'));
   };
+  const text = part === null ? shown.text : (part.text ?? '(not text)');
   return (
     <div class="shown">
       <Lines text={text} />
-      {rest > 0 && (
+      {part === null && rest > 0 && (
         <p class="note">
           {rest.toLocaleString('en')} more characters{' '}
           {ref !== null && (
-            <button type="button" onClick={readMore}>
+            <button type="button" onClick={() => read(0)}>
               show more
             </button>
           )}
         </p>
+      )}
+      {part !== null && (
+        <Pager
+          first={part.from}
+          shown={text.length}
+          total={part.from + text.length + part.rest}
+          size={PART_CHARS}
+          onFrom={read}
+        />
       )}
       {fault !== null && <p class="fault">{visible(fault)}</p>}
     </div>
   );
 }
 
-const MORE_CHARS = 65_536;
+/** Characters of one page of a long text. */
+const PART_CHARS = 16_384;
 
 export function ShownWithFiles({
   source,

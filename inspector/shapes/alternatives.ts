@@ -48,7 +48,10 @@ export interface WhatIfWindow {
 
 export interface WhatIfTurn extends Pick<TurnWhatIf, 'position' | 'run_id' | 'turn' | 'calls' | 'unjudged' | 'fault'> {
   readonly offer: OfferChange | null;
+  /** In a window, the first of them. */
   readonly changes: readonly WhatIfChange[];
+  /** How many more there are. */
+  readonly rest: number;
 }
 
 export interface WhatIfChange extends CallChange {

@@ -4,6 +4,7 @@ import type { ConsentPolicy } from '../../schemas/consent.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { ForkedRun } from '../../schemas/wire.ts';
+import type { FirstAnswer } from '../../src/client/first-answer.ts';
 import type { RequiredAction } from '../../src/core/index.ts';
 import type { UndoState } from './turn.ts';
 
@@ -69,16 +70,6 @@ export type Outcome =
       /** Who was first, when the question was answered already; null otherwise. */
       readonly first: FirstAnswer | null;
     };
-
-export interface FirstAnswer {
-  readonly position: number;
-  readonly at_ms: number;
-  /** The person; null when the answer names none, or no person gave it. */
-  readonly by: string | null;
-  /** In words: `allowed`, `denied`, `answered`, `expired`, `cancelled with its run`. */
-  readonly what: string;
-  readonly message: string | null;
-}
 
 export interface UndoFiles {
   readonly undo: UndoState;

@@ -87,7 +87,9 @@ export interface TurnCard extends TurnAddress {
   readonly text: ShownContent | null;
   readonly usage: Usage | null;
   readonly failures: TurnExplanation['failures'];
+  /** The first calls of it; in a detail, all of them. */
   readonly calls: readonly CallCard[];
+  readonly calls_total: number;
   /** How the run ended in it; null when it went on. */
   readonly ending: TurnExplanation['ending'];
 }

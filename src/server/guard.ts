@@ -1,6 +1,8 @@
 // Decides which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot
 // reach the engine by DNS rebinding; an Origin header must be that of the engine's own page; and the bearer token must match.
+import type { Socket } from 'node:net';
 import type { Context, MiddlewareHandler } from 'hono';
+import { refuseConnectingStranger } from '../files/connecting-user.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { pause } from '../turns.ts';
 import { REQUESTS_OF_VIEWERS_MAX } from '../../schemas/limits.ts';
@@ -49,6 +51,9 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
     if (opened !== null) return await opened;
     const holder = holderOf(context, tokens);
     if (holder === null) return refusalResponse(unauthorized());
+    // Who listened at this address while no engine did may have been sent the token of a page, which a browser sends unasked.
+    const stranger = holder.isPage === true && socket !== undefined ? strangerAt(socket) : null;
+    if (stranger !== null) return refusalResponse(reject('forbidden', '', stranger));
     context.set('holder', holder);
     if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope))
       return refusalResponse(NO_SLOT);
@@ -64,6 +69,17 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
     }
   };
 }
+
+/** {@link refuseConnectingStranger}, once for each connection. */
+function strangerAt(socket: Socket): string | null {
+  const known = LOOKED_AT.get(socket);
+  if (known !== undefined) return known;
+  const stranger = refuseConnectingStranger(socket);
+  LOOKED_AT.set(socket, stranger);
+  return stranger;
+}
+
+const LOOKED_AT = new WeakMap<Socket, string | null>();
 
 /** Who sends a request, or why it is refused: it names another host, or it comes from another page. */
 function senderOf(context: Context, hosts: readonly string[]): Sender | Rejection {

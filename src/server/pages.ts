@@ -1,11 +1,13 @@
-// The pages in browsers that have a token: in memory, so that they end with the engine. A page gets its token for a code,
-// which an operator asked for; code and token are 256 random bits each, and only their digests are kept.
+// The pages in browsers that have a token. A page gets its token for a code, which an operator asked for; code and token are
+// 256 random bits each, and only their digests are kept: those of codes in memory, those of tokens in a file as well, so that
+// a page goes on after its engine was killed.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Either, chain, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { CODES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
 import type { AskCode, PageCode, PageList, PageScope, PageToken } from '../../schemas/pages.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { KeptPage, KeptPages } from './kept-pages.ts';
 import type { TokenHolder } from './tokens.ts';
 
 export interface Pages {
@@ -43,16 +45,17 @@ interface Code extends Allowed {
   readonly atMs: number;
 }
 
-interface Page extends Omit<Allowed, 'asker'> {
+interface Page extends Allowed {
   readonly id: string;
   readonly digest: Buffer;
   readonly holder: TokenHolder;
   readonly sinceMs: number;
 }
 
-export function newPages(clock: PageClock = SYSTEM): Pages {
+/** `kept`: where the pages of an earlier server are, and these are put. */
+export function newPages(clock: PageClock = SYSTEM, kept?: KeptPages): Pages {
   const codes = newCodes(clock);
-  const tokens = newPageTokens(clock);
+  const tokens = newPageTokens(clock, kept);
   return {
     ...tokens,
     ask(asker, { scope, name }) {
@@ -110,10 +113,21 @@ interface PageTokens extends Pick<Pages, 'find' | 'list' | 'end'> {
   add(allowed: Allowed): string;
 }
 
-function newPageTokens({ now }: PageClock): PageTokens {
+function newPageTokens({ now }: PageClock, kept?: KeptPages): PageTokens {
   /** By id; the one that was used longest ago first. */
   const pages = new Map<string, Page>();
   let made = 0;
+
+  function put(id: string, page: Omit<Page, 'id' | 'holder'>): void {
+    const { scope, name, asker } = page;
+    const holder: TokenHolder = {
+      access: { scope, name },
+      isPage: true,
+      isCurrent: () => pages.has(id) && asker.isCurrent(),
+    };
+    pages.set(id, { ...page, id, holder });
+    made = Math.max(made, Number(id.slice('page.'.length)));
+  }
 
   function makeRoom(): void {
     for (const { id, holder } of pages.values()) if (!holder.isCurrent()) pages.delete(id);
@@ -121,18 +135,21 @@ function newPageTokens({ now }: PageClock): PageTokens {
     if (pages.size >= PAGES_MAX && oldest !== undefined) pages.delete(oldest);
   }
 
+  const keep = (): void => kept?.write([...pages.values()].flatMap(keptOf));
+
+  if (kept !== undefined) {
+    for (const page of kept.read()) {
+      const { id, scope, name, since_ms: sinceMs } = page;
+      put(id, { asker: kept.askerOf(page), scope, name, sinceMs, digest: Buffer.from(page.digest, 'hex') });
+    }
+  }
+
   return {
     add({ asker, scope, name }) {
       const token = newSecret();
-      made += 1;
-      const id = `page.${made}`;
-      const holder: TokenHolder = {
-        access: { scope, name },
-        isPage: true,
-        isCurrent: () => pages.has(id) && asker.isCurrent(),
-      };
       makeRoom();
-      pages.set(id, { id, scope, name, holder, digest: digestOf(token), sinceMs: now() });
+      put(`page.${made + 1}`, { asker, scope, name, digest: digestOf(token), sinceMs: now() });
+      keep();
       return token;
     },
     find(token) {
@@ -148,9 +165,19 @@ function newPageTokens({ now }: PageClock): PageTokens {
         .filter(({ holder }) => holder.isCurrent())
         .map(({ id, scope, name, sinceMs }) => ({ id, scope, name, since_ms: sinceMs })),
     }),
-    end: (id) => pages.delete(id),
+    end(id) {
+      const wasThere = pages.delete(id);
+      if (wasThere) keep();
+      return wasThere;
+    },
   };
 }
+
+/** A page whose asker has no token in a file ends with the server. */
+const keptOf = ({ id, scope, name, sinceMs, digest, asker }: Page): readonly KeptPage[] =>
+  asker.file === undefined
+    ? []
+    : [{ id, scope, name, since_ms: sinceMs, digest: digest.toString('hex'), asker: asker.file }];
 
 const newSecret = (): string => randomBytes(32).toString('base64url');
 const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();

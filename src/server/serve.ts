@@ -32,7 +32,7 @@ export interface ServeOptions {
  */
 export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
   const { host = '127.0.0.1', port, tokens, pageDirectory = PAGE_DIRECTORY } = options;
-  const pages = newPages();
+  const pages = newPages(undefined, tokens.pages);
   const guarding = {
     tokens: { find: (given: string) => pages.find(given) ?? tokens.find(given) },
     hosts: [...LOOPBACK_HOSTS, host.toLowerCase()],

@@ -12,6 +12,7 @@ import {
   tokenFile,
 } from '../client/token-file.ts';
 import { addOwnPlace } from '../files/own-places.ts';
+import { type KeptPages, keptPages } from './kept-pages.ts';
 import { ensureTokens } from './token-store.ts';
 
 /** Who sent a request. */
@@ -22,11 +23,15 @@ export interface TokenHolder {
   isCurrent(): boolean;
   /** It is a page in a browser, which got its token for a code. */
   readonly isPage?: true;
+  /** The file of its token, and the SHA-256 digest of the token in hex; absent for one that is in no file. */
+  readonly file?: { readonly name: string; readonly digest: string };
 }
 
 export interface Tokens {
   /** The holder of this token; null for an unknown one. Takes the same time for each wrong one. */
   find(given: string): TokenHolder | null;
+  /** Keeps the pages that got a token for one of these; without it they end with the server. */
+  readonly pages?: KeptPages;
 }
 
 /** Tokens that never change, by scope. Throws a TypeError for one that no client could send in a header. */
@@ -53,7 +58,13 @@ export async function openTokens(dataDir: string): Promise<Tokens> {
   let known = readAll(dataDir, new Map(), (error) => {
     throw error;
   });
+  const inFile = (name: string, digest: string): TokenHolder | null => {
+    const isIt = ({ file }: FileToken): boolean => file?.name === name && file.digest === digest;
+    known = readAll(dataDir, known, () => undefined);
+    return isOwn() ? ([...known.values()].find(isIt) ?? null) : null;
+  };
   return {
+    pages: keptPages(dataDir, inFile),
     find(given) {
       if (!isOwn()) return null;
       const found = findIn([...known.values()], given);
@@ -120,11 +131,12 @@ function namesIn(directory: string, onFault: (error: unknown) => void): readonly
   }
 }
 
-function readOne(name: string, path: string, stats: Stats): Pick<KnownToken, 'digest' | 'access'> {
+function readOne(name: string, path: string, stats: Stats): Pick<KnownToken, 'digest' | 'access' | 'file'> {
   refuseOpenToOthers(path, stats);
   refuseForeign(path, stats);
   const { token, access }: NamedToken = parseTokenFile(name, path, readFileSync(path, 'utf8'));
-  return { digest: digestOf(token), access };
+  const digest = digestOf(token);
+  return { digest, access, file: { name, digest: digest.toString('hex') } };
 }
 
 /** Throws when another user can write there: a user who puts a token of their own there becomes an operator. */

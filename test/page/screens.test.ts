@@ -6,7 +6,8 @@ import { brand } from '../../schemas/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { Talk } from '../support/engine/world.ts';
 import { newAsking } from '../support/inspector.ts';
-import { OPERATOR, type Opened, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
+import { OPERATOR, type ServedPage, openBrowser, openPage, servePage } from '../support/page/browser.ts';
+import { visitAll } from '../support/page/visit.ts';
 
 const DEMO = new URL('../../replay-fixtures/demo/session.jsonl', import.meta.url).pathname;
 
@@ -53,33 +54,6 @@ afterAll(async () => {
   await browser.close();
   await served.close();
 });
-
-/** The screens of a session by name: what is in the address after it, and what is there when it is drawn. */
-async function visitAll(opened: Opened, base: string, look: (screen: string) => Promise<void>): Promise<void> {
-  const { page, go } = opened;
-  await go(base);
-  await page.locator('article.turn').first().waitFor();
-  await page.locator('.facts .verdict.good').nth(1).waitFor();
-  await look('turns');
-  const turn = await page.locator('article.turn h2 a').first().getAttribute('href');
-  const call = await page.locator('ol.calls a').first().getAttribute('href');
-  await page.getByRole('tab', { name: 'events' }).click();
-  await page.locator('aside.event .pairs').waitFor();
-  await page.locator('.row .what').first().waitFor();
-  await look('events');
-  for (const [fragment, ready] of [
-    [turn, '.pairs, table'],
-    [call, 'h2'],
-    [`${base}/tools`, 'table'],
-    [`${base}/state`, 'table.state'],
-    [`${base}/whatif`, 'select'],
-    [`${base}/proof`, '.verdicts .good'],
-  ] as const) {
-    await go(fragment ?? '');
-    await page.locator(`main ${ready}`).first().waitFor();
-    await look(fragment ?? '');
-  }
-}
 
 /** What axe-core finds, each with the first element. */
 const FAULTS = `axe.run(document).then(({ violations }) =>

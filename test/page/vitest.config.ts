@@ -12,6 +12,7 @@ export default defineConfig({
   test: {
     env: { NO_COLOR: '1' },
     include: ['test/page/*.test.ts'],
+    globalSetup: ['test/support/page/require-chromium.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // One browser at a time: figures are measured too.

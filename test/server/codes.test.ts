@@ -1,4 +1,6 @@
 // How a page gets its token, over a real server: what an operator asks for, what the page exchanges, and what is refused.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connect } from '../../src/client/http-client.ts';
 import { must } from '../../src/client/must.ts';
@@ -55,6 +57,15 @@ async function newToken(scope: 'operator' | 'viewer'): Promise<string> {
   return (JSON.parse(body) as { readonly token: string }).token;
 }
 
+const isRoot = process.getuid?.() === 0;
+
+/** Sends a request with a token as another user, and prints the status of the answer. */
+const SENDING = `
+  const [uid, url, token] = process.argv.slice(1);
+  process.setuid(Number(uid));
+  fetch(url, { headers: { authorization: 'Bearer ' + token } }).then(({ status }) => process.stdout.write(String(status)));
+`;
+
 const versionNow = async (): Promise<number> => (await must(engine.client.session(SESSION))).state.version;
 
 describe('a page', () => {
@@ -64,6 +75,18 @@ describe('a page', () => {
     expect(await refusal(page.createSession())).toMatchObject({ code: 'forbidden_scope' });
     await page.close();
   });
+
+  test.runIf(isRoot).each([
+    [65_534, 403],
+    [0, 200],
+  ])(
+    'is a process of the user of the engine or of root: the request of user %d is answered %d',
+    async (uid, status) => {
+      const asking = [SENDING, String(uid), `${serving.url}/v1/sessions`, await newToken('viewer')] as const;
+      const { stdout } = await promisify(execFile)(process.execPath, ['-e', ...asking], { cwd: '/' });
+      expect(stdout).toBe(String(status));
+    },
+  );
 
   test('of the scope operator acts, under the name for which it got its token', async () => {
     const page = connect(serving.url, await newToken('operator'));

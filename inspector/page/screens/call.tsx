@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
 import { visible } from '../../../src/shown/visible.ts';
 import type { Absent, CallAddress, CallDetail, ChangedFile, Outcome, ShownText } from '../../protocol.ts';
-import { type SourceNow, refusalOf, useApp, useAsk } from '../app.ts';
+import { type SourceNow, refusalOf, untilOver, useApp, useAsk } from '../app.ts';
 import { OutcomeNote } from '../acts.tsx';
 import { To } from '../links.tsx';
 import { Answered, DiffLines, Heading } from '../panel.tsx';
@@ -16,7 +16,7 @@ export interface CallProps {
 }
 
 export function Call({ of, source, address }: CallProps): JSX.Element {
-  const asked = useAsk('call', { source: source.source, ...address }, source.news);
+  const asked = useAsk('call', { source: source.source, ...address }, untilOver(source, isOver));
   return (
     <>
       <Heading>
@@ -28,6 +28,8 @@ export function Call({ of, source, address }: CallProps): JSX.Element {
     </>
   );
 }
+
+const isOver = ({ result }: CallDetail): boolean => result !== null;
 
 interface DetailProps {
   readonly of: string;

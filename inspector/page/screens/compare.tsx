@@ -2,7 +2,7 @@
 import { visible } from '../../../src/shown/visible.ts';
 import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
-import type { Comparison } from '../../protocol.ts';
+import type { Comparison, SessionRow } from '../../protocol.ts';
 import { type SourceNow, nameOf, useApp, useAsk } from '../app.ts';
 import { FileChooser } from '../files.tsx';
 import { To } from '../links.tsx';
@@ -16,11 +16,13 @@ export interface CompareProps {
 }
 
 export function Compare({ a, b }: CompareProps): JSX.Element {
-  const { sources } = useApp();
+  const { engine, route } = useApp();
+  const listed = useAsk('sessions', engine.value === null ? null : { limit: LISTED });
   const strict = useSignal(false);
   const go = (side: 'a' | 'b', of: string): void => {
-    const known = { a: a === null ? null : nameOf(a), b: b === null ? null : nameOf(b) };
-    window.location.hash = fragmentOf({ screen: 'compare', ...known, [side]: of === '' ? null : of });
+    // The address knows a session that is still being opened.
+    const known = route.value.screen === 'compare' ? route.value : { a: null, b: null };
+    window.location.hash = fragmentOf({ ...known, screen: 'compare', [side]: of === '' ? null : of });
   };
   const asked = useAsk('compare', a === null || b === null ? null : { a: a.source, b: b.source, strict: strict.value });
   return (
@@ -28,21 +30,19 @@ export function Compare({ a, b }: CompareProps): JSX.Element {
       <Heading>Compare</Heading>
       <FileChooser />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        {(['a', 'b'] as const).map((side) => (
-          <label key={side}>
-            {side}{' '}
-            <select
-              value={side === 'a' ? (a === null ? '' : nameOf(a)) : b === null ? '' : nameOf(b)}
-              onChange={({ currentTarget: { value } }) => go(side, value)}
-            >
-              <option value="">choose an opened session</option>
-              {sources.value.map((source) => (
-                <option key={source.source} value={nameOf(source)}>
-                  {visible(source.name)}
-                </option>
-              ))}
-            </select>
-          </label>
+        {(
+          [
+            ['a', a],
+            ['b', b],
+          ] as const
+        ).map(([side, chosen]) => (
+          <SessionChoice
+            key={side}
+            side={side}
+            chosen={chosen}
+            listed={listed.value?.sessions ?? NONE}
+            onChoice={(of) => go(side, of)}
+          />
         ))}
         <label>
           <input
@@ -59,6 +59,50 @@ export function Compare({ a, b }: CompareProps): JSX.Element {
         </Answered>
       )}
     </>
+  );
+}
+
+/** Sessions of the engine that can be chosen here; any other one is opened from the list of sessions first. */
+const LISTED = 200;
+const NONE: readonly SessionRow[] = [];
+
+interface SessionChoiceProps {
+  readonly side: 'a' | 'b';
+  readonly chosen: SourceNow | null;
+  readonly listed: readonly SessionRow[];
+  readonly onChoice: (of: string) => void;
+}
+
+/** What is open, and what the engine has: a session that is chosen is opened. */
+function SessionChoice({ side, chosen, listed, onChoice }: SessionChoiceProps): JSX.Element {
+  const { sources } = useApp();
+  const isOpen = (id: string): boolean => sources.value.some((source) => nameOf(source) === id);
+  return (
+    <label>
+      {side}{' '}
+      <select
+        value={chosen === null ? '' : nameOf(chosen)}
+        onChange={({ currentTarget: { value } }) => onChoice(value)}
+      >
+        <option value="">choose a session</option>
+        <optgroup label="open here">
+          {sources.value.map((source) => (
+            <option key={source.source} value={nameOf(source)}>
+              {visible(source.name)}
+            </option>
+          ))}
+        </optgroup>
+        <optgroup label="of the engine">
+          {listed
+            .filter(({ session_id }) => !isOpen(session_id))
+            .map(({ session_id, card }) => (
+              <option key={session_id} value={session_id}>
+                {visible(card.title === null ? session_id : `${session_id} ${card.title}`)}
+              </option>
+            ))}
+        </optgroup>
+      </select>
+    </label>
   );
 }
 

@@ -1,9 +1,9 @@
 // The turns of a session, in pages: what a person wrote, what the model wrote, its calls and their results.
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
-import type { TurnCard } from '../../protocol.ts';
-import { type SourceNow, useAsk } from '../app.ts';
+import type { TurnCard, TurnsWindow } from '../../protocol.ts';
+import { type SourceNow, untilOver, useAsk } from '../app.ts';
 import { CallLink, To } from '../links.tsx';
 import { Answered, Pager } from '../panel.tsx';
 import { inWords } from '../spans.tsx';
@@ -16,28 +16,53 @@ export interface ListProps {
 
 const TURNS = 20;
 
-export function Turns({ of, source, at }: ListProps & { readonly at: number | null }): JSX.Element {
+export interface TurnsProps extends ListProps {
+  readonly at: number | null;
+  /** How many turns are folded. */
+  readonly known: number;
+}
+
+export function Turns({ of, source, at, known }: TurnsProps): JSX.Element {
   const from = useSignal<number | null>(null);
   const found = useAsk('turnAt', at === null ? null : { source: source.source, position: at });
   useEffect(() => {
     const index = found.value?.index ?? null;
     if (index !== null) from.value = Math.max(0, index - 2);
   }, [found.value]);
-  const asked = useAsk('turns', { source: source.source, from: from.value ?? 0, limit: TURNS }, source.news);
+  const asked = useAsk(
+    'turns',
+    { source: source.source, from: from.value ?? 0, limit: TURNS },
+    untilOver(source, isWholePage),
+  );
+  // The same elements while the same is shown: the fold tells of itself ten times a second.
+  const cards = useMemo(
+    () =>
+      asked.value?.turns.map((turn) => (
+        <Card key={turn.index} of={of} source={source} turn={turn} isHere={isWithin(turn, at)} />
+      )),
+    [asked.value, of, source.source, at],
+  );
   return (
     <Answered asked={asked} waiting="folding the first turns …">
       {({ turns, total, from: first }) => (
         <section aria-label="turns">
           {turns.length === 0 && <p class="note">no turn yet</p>}
-          {turns.map((turn) => (
-            <Card key={turn.index} of={of} source={source} turn={turn} isHere={isWithin(turn, at)} />
-          ))}
-          <Pager first={first} shown={turns.length} total={total} size={TURNS} onFrom={(next) => (from.value = next)} />
+          {cards}
+          <Pager
+            first={first}
+            shown={turns.length}
+            total={Math.max(total, known)}
+            size={TURNS}
+            onFrom={(next) => (from.value = next)}
+          />
         </section>
       )}
     </Answered>
   );
 }
+
+/** Whether nothing that is folded later changes this page. */
+const isWholePage = ({ turns }: TurnsWindow): boolean => turns.length === TURNS && turns.at(-1)?.over_ms !== null;
 
 const isWithin = ({ first, last }: TurnCard, at: number | null): boolean => at !== null && at >= first && at <= last;
 
@@ -84,6 +109,12 @@ function Card({
             <CallItem key={call.index} of={of} source={source} call={call} />
           ))}
         </ol>
+      )}
+      {turn.calls_total > turn.calls.length && (
+        <p class="note">
+          and {(turn.calls_total - turn.calls.length).toLocaleString('en')} more calls:{' '}
+          <To to={{ screen: 'turn', of, run: turn.run_id, turn: turn.turn }}>the whole turn</To>
+        </p>
       )}
       {turn.ending !== null && (
         <p class={`ending ${turn.ending.outcome}`}>

@@ -50,7 +50,7 @@ export function Session({ of, source, at }: SessionProps): JSX.Element {
         ))}
       </div>
       {view.value === 'turns' ? (
-        <Turns of={of} source={source} at={at} />
+        <Turns of={of} source={source} at={at} known={facts.value?.now?.turns ?? 0} />
       ) : (
         <Events of={of} source={source} selected={selected} onSelect={go} />
       )}

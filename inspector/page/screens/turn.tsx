@@ -1,7 +1,7 @@
 // One turn: its plan as a graph with the claims and the reason for each edge, and its waits and work in time.
 import type { JSX } from 'preact';
 import type { CallAddress, TurnDetail } from '../../protocol.ts';
-import { type SourceNow, useAsk } from '../app.ts';
+import { type SourceNow, untilOver, useAsk } from '../app.ts';
 import { CallLink, To } from '../links.tsx';
 import { Answered, Heading, count } from '../panel.tsx';
 import { Plan } from '../plan-graph.tsx';
@@ -17,7 +17,7 @@ export interface TurnProps {
 }
 
 export function Turn({ of, source, run, turn }: TurnProps): JSX.Element {
-  const asked = useAsk('turn', { source: source.source, run_id: run as RunId, turn }, source.news);
+  const asked = useAsk('turn', { source: source.source, run_id: run as RunId, turn }, untilOver(source, isOver));
   return (
     <>
       <Heading>
@@ -29,6 +29,11 @@ export function Turn({ of, source, run, turn }: TurnProps): JSX.Element {
     </>
   );
 }
+
+/** Calls of the longest chain that are named. */
+const CRITICAL_SHOWN = 40;
+
+const isOver = ({ over_ms }: TurnDetail): boolean => over_ms !== null;
 
 interface DetailProps {
   readonly of: string;
@@ -71,7 +76,7 @@ function Detail({ of, source, turn }: DetailProps): JSX.Element {
               <>
                 <br />
                 the chain that took the longest, {inWords(plan.critical_ms)}:{' '}
-                {plan.critical.map((id, index) => (
+                {plan.critical.slice(0, CRITICAL_SHOWN).map((id, index) => (
                   <span key={id}>
                     {index > 0 && ' → '}
                     <CallLink of={of} address={addressOf(id)}>
@@ -79,6 +84,8 @@ function Detail({ of, source, turn }: DetailProps): JSX.Element {
                     </CallLink>
                   </span>
                 ))}
+                {plan.critical.length > CRITICAL_SHOWN &&
+                  ` → ${count(plan.critical.length - CRITICAL_SHOWN, 'more call')}`}
               </>
             )}
           </p>

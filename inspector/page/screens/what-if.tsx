@@ -94,8 +94,14 @@ function Decisions({ of, source, summary }: WhatIfProps & { readonly summary: Wh
         {count(summary.rejections, 'refusal')}, {count(summary.approvals, 'question')}, {count(summary.plans, 'plan')},{' '}
         {count(summary.offers, 'offer')}
         {summary.faults > 0 && `, ${count(summary.faults, 'turn')} without tools`}
-        {summary.unjudged > 0 && `; ${count(summary.unjudged, 'call')} could not be judged here and keep their verdict`}
       </p>
+      {summary.unjudged > 0 && (
+        <p class="note">
+          Not judged here: {count(summary.unjudged, 'call')} of tools with another schema for their arguments. The
+          verdict that was recorded is kept for {summary.unjudged === 1 ? 'it' : 'them'}; <code>refold whatif</code>{' '}
+          judges anew.
+        </p>
+      )}
       <button type="button" onClick={exportAll}>
         export the list
       </button>
@@ -153,7 +159,7 @@ interface DecidedTurnProps {
   readonly turn: WhatIfWindow['turns'][number];
 }
 
-function DecidedTurn({ of, turn: { run_id, turn, changes, offer, fault } }: DecidedTurnProps): JSX.Element {
+function DecidedTurn({ of, turn: { run_id, turn, changes, rest, offer, fault } }: DecidedTurnProps): JSX.Element {
   const head = (
     <To to={{ screen: 'turn', of, run: run_id, turn }}>
       {turn} of <Said text={run_id} />
@@ -186,6 +192,14 @@ function DecidedTurn({ of, turn: { run_id, turn, changes, offer, fault } }: Deci
           </td>
         </tr>
       ))}
+      {rest > 0 && (
+        <tr>
+          <td>{head}</td>
+          <td colSpan={3} class="note">
+            and {count(rest, 'more call')}, which the exported list has
+          </td>
+        </tr>
+      )}
     </>
   );
 }

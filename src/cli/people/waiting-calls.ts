@@ -4,9 +4,10 @@ import pc from 'picocolors';
 import { callStateAt } from '../../../reducers/batch-index.ts';
 import { isInline } from '../../../schemas/content.ts';
 import type { Ingress } from '../../../schemas/event.ts';
-import type { SessionId } from '../../../schemas/ids.ts';
+import { type SessionId, brand } from '../../../schemas/ids.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { BODY_BYTES_MAX } from '../../../schemas/limits.ts';
+import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import type { EngineClient } from '../../client/client.ts';
@@ -14,7 +15,8 @@ import { type RequiredAction, requiredActions } from '../../core/status.ts';
 import type { Options } from '../command.ts';
 import { visible } from '../../shown/visible.ts';
 import { withEngine } from '../with-engine.ts';
-import { must } from '../../client/must.ts';
+import { type FirstAnswer, firstAnswer, isLate } from '../../client/first-answer.ts';
+import { must, mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
 
 /** The call that a command answers. */
@@ -34,7 +36,9 @@ export async function answerCall(
   return await withEngine(to.dataDir, async (client) => {
     const action = await findAction(client, to, kind);
     const event = await answer(action, client);
-    const receipt = await must(client.submit(action.session_id, { events: [event] }));
+    const submitted = await client.submit(action.session_id, { events: [event] })();
+    if (isLeft(submitted) && isLate(submitted.left)) throw await tooLate(client, action, submitted.left);
+    const receipt = mustBe(submitted);
     output.object({ event, receipt });
     output.line(`${pc.green('✓')} recorded at position ${receipt.events[0]?.position ?? 0} of ${action.session_id}`);
     return 0;
@@ -68,8 +72,7 @@ export async function findAction(
   const named = (await waitingCalls(client, to.session)).filter(({ call_id }) => call_id === to.call);
   const [action, another] = named;
   if (action === undefined) {
-    const result = await resultShown(client, to);
-    const why = result === null ? '' : `; its result is "${visible(result)}"`;
+    const why = await whatBecameOf(client, to);
     const message = `no call "${to.call}" waits for a person${why}. List the calls that wait: refold approvals`;
     throw new CommandFailure('unknown_call', message);
   }
@@ -83,28 +86,49 @@ export async function findAction(
   throw new CommandFailure('invalid_shape', `the call "${to.call}" takes another kind of answer. Use ${other}`);
 }
 
-/** The result of a call that was answered without a person, as the model reads it; null when it is not found. */
-async function resultShown(client: EngineClient, { call, session }: Omit<AnswerTo, 'dataDir'>): Promise<string | null> {
+/** An answer to a call that was answered since it was found. */
+async function tooLate(client: EngineClient, action: RequiredAction, refused: Rejection): Promise<CommandFailure> {
+  const { state } = await must(client.session(action.session_id));
+  const from = Math.max(0, state.version - SEARCHED_EVENTS_MAX);
+  const first = await firstAnswer(client, action.session_id, { ...action, from });
+  return new CommandFailure(refused.code, first === null ? refused.message : wasFirst(first));
+}
+
+const wasFirst = ({ by, what, position }: FirstAnswer): string =>
+  `${by === null ? 'somebody' : visible(by)} was first: ${what} (event ${position})`;
+
+/** The result of a call that does not wait any more, and who answered it, as the end of a sentence; empty when it is not found. */
+async function whatBecameOf(client: EngineClient, { call, session }: Omit<AnswerTo, 'dataDir'>): Promise<string> {
   let searched = 0;
   for await (const { session_id } of allSessions(client)) {
     if (session !== undefined && session_id !== session) continue;
     const view = await client.session(session_id)();
-    const result = isLeft(view) ? null : resultIn(view.right.state, call);
-    if (result !== null) return result;
+    const found = isLeft(view) ? null : callIn(view.right.state, call);
+    if (found !== null && !isLeft(view)) {
+      const from = Math.max(0, view.right.state.version - SEARCHED_EVENTS_MAX);
+      const first = await firstAnswer(client, session_id, { call_id: found.call_id, from });
+      const result = found.result === null ? '' : `; its result is "${visible(found.result)}"`;
+      return `${result}${first === null ? '' : `; ${wasFirst(first)}`}`;
+    }
     searched += 1;
-    if (searched === SEARCHED_MAX) return null;
+    if (searched === SEARCHED_MAX) return '';
   }
-  return null;
+  return '';
 }
 
-/** How many sessions are searched for the result of one call. */
+/** How many sessions are searched for the result of one call, and how many events for its answer. */
 const SEARCHED_MAX = 100;
+const SEARCHED_EVENTS_MAX = 2_000;
 
-function resultIn({ active_tool_batch: batch, transcript }: SessionState, call: string): string | null {
+/** A call of the open batch or of the last messages; null when it is in neither. */
+function callIn({ active_tool_batch: batch, transcript }: SessionState, call: string) {
   const at = batch?.observed.findIndex(({ call_id }) => call_id === call) ?? -1;
-  const open = batch === null || at === -1 ? null : callStateAt(batch, at)?.output;
-  const shown = open ?? transcript.open.findLast(({ role, call_id }) => role === 'tool' && call_id === call)?.content;
-  return shown === undefined || shown === null || !isInline(shown) ? null : shown.text.slice(0, 400).toWellFormed();
+  const open = batch === null || at === -1 ? undefined : callStateAt(batch, at);
+  const entry = transcript.open.findLast(({ role, call_id }) => role === 'tool' && call_id === call);
+  if (open === undefined && entry === undefined) return null;
+  const shown = open?.output ?? entry?.content;
+  const result = shown === undefined || shown === null || !isInline(shown) ? null : shown.text.slice(0, 400);
+  return { call_id: brand<'CallId'>(call), result: result?.toWellFormed() ?? null };
 }
 
 /** A JSON object given as an option; undefined when the option is absent. */

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isRight } from 'fp-ts/lib/Either.js';
+import type { ConsentPolicy } from '../../../schemas/consent.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import { type Position, type SessionId, brand } from '../../../schemas/ids.ts';
 import { type EngineClient, connect } from '../../../src/client/index.ts';
@@ -56,6 +57,10 @@ export class CrashWorld {
     await world.startEngine();
     world.client = connect(world.url(), await readToken(tokenFile(join(world.#home, 'data'), 'operator')));
     return world;
+  }
+
+  dataDir(): string {
+    return join(this.#home, 'data');
   }
 
   url(): string {
@@ -146,10 +151,9 @@ export class CrashWorld {
     await eventually('the engine answers a submit', isAnswered, 120_000);
   }
 
-  async createSession(id: string): Promise<SessionId> {
+  async createSession(id: string, consent: ConsentPolicy = CONSENT_PRESETS.allow_all): Promise<SessionId> {
     const config = { provider: 'openai', model: 'test', host_session_open: true };
     const session_id = brand<'SessionId'>(id);
-    const consent = CONSENT_PRESETS.allow_all;
     return (await must(this.client.createSession({ session_id, config, consent }))).session_id;
   }
 

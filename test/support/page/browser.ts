@@ -20,13 +20,17 @@ const KNOWN = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
+/** The Chromium that is installed. Throws when there is none: without one the page is not tested at all. */
+export function installedChromium(): string {
+  const found = KNOWN.find((path) => path !== undefined && existsSync(path));
+  if (found !== undefined) return found;
+  throw new Error(
+    'the tests of the page drive a Chromium, and none is installed: apt-get install chromium, or name one in REFOLD_CHROMIUM',
+  );
+}
+
 export async function openBrowser(): Promise<Browser> {
-  const executablePath = KNOWN.find((path) => path !== undefined && existsSync(path));
-  if (executablePath === undefined) {
-    throw new Error(
-      'these tests drive a Chromium, and none is installed: apt-get install chromium, or name one in REFOLD_CHROMIUM',
-    );
-  }
+  const executablePath = installedChromium();
   // The sandbox of Chromium refuses to run as root.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   return await chromium.launch({ executablePath, args: [...args, '--js-flags=--expose-gc'] });
@@ -53,20 +57,27 @@ export async function servePage(): Promise<ServedPage> {
   return {
     world,
     serving,
-    async address(scope = 'operator') {
-      const asked = await fetch(`${serving.url}/v1/codes`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ scope }),
-      });
-      const { code } = (await asked.json()) as { readonly code: string };
-      return `${serving.url}/#code=${code}`;
-    },
+    address: (scope = 'operator') => addressAt(serving.url, OPERATOR, { scope }),
     async close() {
       await serving.close();
       await world.engine.close();
     },
   };
+}
+
+/** The address with a code that an engine gives for a token, as `refold open` prints it. */
+export async function addressAt(
+  url: string,
+  token: string,
+  asked: { readonly scope: 'operator' | 'viewer'; readonly name?: string },
+): Promise<string> {
+  const answered = await fetch(`${url}/v1/codes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(asked),
+  });
+  const { code } = (await answered.json()) as { readonly code: string };
+  return `${url}/#code=${code}`;
 }
 
 /** A page in a tab of its own, with everything that it complained of. */
@@ -80,12 +91,14 @@ export interface Opened {
   close(): Promise<void>;
 }
 
+/** A `script` runs in the page before its own. */
 export async function openPage(
   browser: Browser,
   address: string,
-  options: BrowserContextOptions = {},
+  { script, ...options }: BrowserContextOptions & { readonly script?: string } = {},
 ): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1_200, height: 900 }, ...options });
+  if (script !== undefined) await context.addInitScript(script);
   context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
