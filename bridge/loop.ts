@@ -17,6 +17,7 @@ import { newCallRunner, newNonce } from './calls/call-runner.ts';
 import { newCallSchedule } from './calls/call-schedule.ts';
 import { type LeasedCalls, newLeasedCalls } from './calls/leased-calls.ts';
 import { newPlanCheck } from './calls/plan-check.ts';
+import { type PreviewRunner, newPreviewRunner } from './calls/preview-runner.ts';
 import { newOtherBridgesWatch } from './calls/watch-other-bridges.ts';
 import { type ReceivedGrant, admitGrants } from './engine-link/admit-grants.ts';
 import { newBlobReader } from './engine-link/blob-reader.ts';
@@ -114,6 +115,7 @@ interface Parts {
   readonly generates: GenerateRunner;
   readonly compactions: CompactRunner;
   readonly hostEffects: HostEffects;
+  readonly previews: PreviewRunner;
   /** The work on all effects but tool calls. */
   readonly stoppableWork: StoppableWork;
   /** Returns how many of the effects were new. */
@@ -162,11 +164,13 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const generates = newGenerateRunner(models);
   const compactions = newCompactRunner(models);
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
+  const nonce = newNonce(random);
+  const previews = newPreviewRunner({ ...shared, executors, nonce, readBlob: (ref) => blobs.read(ref) });
   const runner = newCallRunner({
     ...shared,
     link,
     random,
-    nonce: newNonce(random),
+    nonce,
     executors,
     ledger,
     schedule,
@@ -182,7 +186,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, generates, compactions, hostEffects, stoppableWork, admit };
+  const parts: Parts = { link, outbox, leases, calls, generates, compactions, hostEffects, previews, stoppableWork, admit };
   return parts;
 }
 
@@ -200,7 +204,7 @@ async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Pr
 
 /** Holds the lease and begins the work; returns false when this starts nothing new. */
 function beginEffect(
-  { calls, generates, compactions, hostEffects, stoppableWork, outbox, leases }: Parts,
+  { calls, generates, compactions, hostEffects, previews, stoppableWork, outbox, leases }: Parts,
   leased: Leased,
   plans: LeaseGrant['plans'],
 ): boolean {
@@ -218,6 +222,8 @@ function beginEffect(
       return stoppableWork.begin(leased, (stop) => hostEffects.openSession(effect, stop));
     case 'call.undo':
       return stoppableWork.begin(leased, (stop) => hostEffects.undo(effect, stop));
+    case 'call.preview':
+      return stoppableWork.begin(leased, (stop) => previews.run(effect, stop));
     case 'batch.settle':
       return stoppableWork.begin(leased, async () => {
         const { session_id, effect_id, batch_id, plan_hash } = effect;

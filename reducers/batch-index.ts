@@ -88,10 +88,9 @@ export function timedCallsOf(plan: ToolBatchPlan): ReadonlyMap<CallId, TimedCall
   let known = timed.get(plan);
   if (known === undefined) {
     known = new Map(
-      plan.planned_calls.flatMap(({ call_id, answer_within_ms: within, preview }, place) => {
-        if (within !== undefined) return [[call_id, { call_id, place, timeFor: 'answer', withinMs: within }] as const];
-        if (preview !== true) return [];
-        return [[call_id, { call_id, place, timeFor: 'preview', withinMs: PREVIEW_MS }] as const];
+      plan.planned_calls.flatMap(({ call_id, answer_within_ms: within, preview }, place): [CallId, TimedCall][] => {
+        if (within !== undefined) return [[call_id, { call_id, place, timeFor: 'answer', withinMs: within }]];
+        return preview === true ? [[call_id, { call_id, place, timeFor: 'preview', withinMs: PREVIEW_MS }]] : [];
       }),
     );
     timed.set(plan, known);

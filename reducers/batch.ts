@@ -69,7 +69,7 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
   const rejected = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
   const ttl = state.consent.policy.approval_ttl_ms;
   const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
-  const previewUntil = brand<'TimeMs'>(atMs + PREVIEW_MS);
+  const previewUntil = atMs + PREVIEW_MS;
   const rules = rulesOf(state);
   const outputs = newBatchOutput(rules, calls.length);
   const open = new Set<CallId>();

@@ -650,6 +650,8 @@ export const PREVIEW_CHANGES_MAX = 500;
  * it: another value needs a new rule set.
  */
 export const PREVIEW_MS = 30_000;
+/** Largest file that a host makes a preview of, in bytes. A call that would change a larger one has none. */
+export const PREVIEW_FILE_BYTES_MAX = 4 * 1_048_576;
 /** How long a bridge works on one preview, in milliseconds. Then it reports that there is none. */
 export const PREVIEW_WORK_MS_MAX = 10_000;
 /** Most files of one preview. A call that would change more has none. */

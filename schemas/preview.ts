@@ -34,7 +34,7 @@ const DiffBlob = shape('DiffBlob', {
 const Diff = either('Diff', InlineText, DiffBlob);
 
 /**
- * `diff`: lines for people, cut at a bound; each begins with its mark (`src/shown/diff-text.ts`). `files`: every file that
+ * `diff`: lines for people, cut at a bound; each begins with its mark (`src/shown/diff-lines.ts`). `files`: every file that
  * the call would change, never cut.
  */
 export const CallPreview = shape('CallPreview', { diff: Diff, files: PreviewedFiles });

@@ -85,9 +85,17 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     }
     // If this process was suspended meanwhile, another bridge may hold the call by now, or run calls that conflict with it.
     if (!leases.isFresh(effect)) return mustEnd(call) ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
-    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = effect;
+    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max, previewed } = effect;
+    if (previewed !== undefined && ready.right.code.preview === undefined) {
+      return notRun(failedReport('changed_since_preview', NOT_COMPARED));
+    }
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
-    const context = contextOf(call.stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
+    const context = contextOf(call.stop, {
+      timeoutMs: timeout_ms,
+      outputBytesMax: output_bytes_max,
+      putBlob,
+      ...(previewed === undefined ? {} : { previewed }),
+    });
     const { code, args } = ready.right;
     const bounds = { clock, timeoutMs: timeout_ms, stop: call.stop, redactor: options.redactor };
     return await runBounded(async () => await code.run(effect, args, context), bounds);
@@ -154,6 +162,10 @@ function codeFor(
 
 const TOOL_CHANGED =
   'the call was not run: its tool has changed since the call was planned. Make the call again if it is still needed.';
+
+const NOT_COMPARED =
+  'the call was not run: a person allowed it with a preview, and this bridge cannot compare the files with those of the ' +
+  'preview. Make the call again if it is still needed.';
 
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';

@@ -205,7 +205,7 @@ function previewOf(
     executor,
     arguments_digest,
     ...argumentsOf(batch.observed[position] as ToolCallObserved),
-    until_ms: call.preview_until_ms as number as EffectOfKind<'call.preview'>['until_ms'],
+    until_ms: call.preview_until_ms as number,
   };
 }
 

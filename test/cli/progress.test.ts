@@ -41,6 +41,9 @@ const batch = (): Session =>
 const changes = [{ path: 'x\u001B[2J', before: null, after_digest: null }];
 const undo = (of: Session): Session => of.takes('UndoRequested', { batch_id: 'batch-1', call_id: 'w', changes });
 
+/** A run with a call of which a person is shown what it would do. */
+const shown = (): Session => calling(asking({}, {}, [SHOWS_WRITE]), call('w', 'shows_write', { path: 'a' }));
+
 /** A run whose conversation is to be compacted because the model cannot take it. */
 const longRun = (): Session =>
   session()
@@ -86,6 +89,7 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
     ['  offered (all): read write once barrier workflow asks person'],
   ],
   LeaseExpired: [batch().started('a'), (of) => of.leaseExpired('a'), ['  ! a: its bridge was lost']],
+  CallPreviewed: [shown(), (of) => of.previewed('w'), []],
   HostSessionUpdated: [run(), (of) => of.hostReady(), ['  host session ready']],
   ToolRegistrySet: [
     run(),
