@@ -6,6 +6,7 @@ import { progressLines } from '../../src/cli/progress.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { PDF, PNG, attachmentOf } from '../support/attachments.ts';
+import { SHOWS_WRITE, asking, calling } from '../support/consent.ts';
 import { Session, call, say, session } from '../support/session.ts';
 
 /** The lines of the last event of a session, without colours. */

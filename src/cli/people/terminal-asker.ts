@@ -5,15 +5,16 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { Ingress } from '../../../schemas/event.ts';
 import type { EffectId } from '../../../schemas/ids.ts';
+import { PREVIEW_SHOWN_WITHIN_MS } from '../../../schemas/limits.ts';
 import { REJECTIONS } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { type RequiredAction, requiredActions } from '../../core/status.ts';
+import { type RequiredAction, previewIn, requiredActions } from '../../core/status.ts';
 import { storeContent } from '../../client/store-content.ts';
 import { allowing, denying, fulfilling } from '../../core/answers.ts';
-import { storedArguments } from '../../client/stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
 import { reasonOf } from '../../files/file-failure.ts';
+import { readSeen } from './seen-action.ts';
 
 export interface TerminalOptions {
   readonly client: EngineClient;
@@ -37,16 +38,19 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
   let state: SessionState | null = null;
   let asking: { readonly id: EffectId; readonly withdrawn: AbortController } | null = null;
   let closed = false;
+  /** Told of each new state while a preview is awaited. */
+  let previewed: () => void = () => undefined;
   const questions = newQuestions(lines, print, now);
 
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
 
-  async function ask(action: RequiredAction, withdrawn: AbortSignal): Promise<void> {
-    const stored = await storedArguments(client, action.arguments_ref);
+  async function ask(first: RequiredAction, withdrawn: AbortSignal): Promise<void> {
+    const action = await withPreview(first);
+    const seen = await readSeen(client, action);
     withdrawn.throwIfAborted();
     const others = pending().filter(({ effect_id }) => effect_id !== action.effect_id);
-    describeAction(action, { readFile, storedArguments: stored, others }).forEach(print);
-    const showAll = (): void => (wholeArguments(action, stored) ?? [UNREADABLE]).forEach(print);
+    describeAction(action, { readFile, ...seen, others }).forEach(print);
+    const showAll = (): void => (wholeArguments(action, seen.storedArguments) ?? [UNREADABLE]).forEach(print);
     const event = await (action.kind === 'agent.tool_use'
       ? askConsent(action, showAll, withdrawn)
       : askWork(action, withdrawn));
@@ -57,6 +61,24 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
     await ask(action, withdrawn);
   }
 
+  /** The action with its preview, if a bridge makes one soon. */
+  async function withPreview(action: RequiredAction): Promise<RequiredAction> {
+    const now = (): RequiredAction => pending().find(({ effect_id }) => effect_id === action.effect_id) ?? action;
+    const isAwaited = (): boolean =>
+      pending().some((one) => one.effect_id === action.effect_id && 'preview_until_ms' in one);
+    if (!isAwaited()) return now();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, PREVIEW_SHOWN_WITHIN_MS);
+      previewed = () => {
+        if (isAwaited()) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    previewed = () => undefined;
+    return now();
+  }
+
   async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
     // What was typed for a question that was withdrawn is no answer to this one.
     if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
@@ -64,8 +86,9 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
       const typed = await questions.ask(QUESTION, signal);
       // Whole words only: "stop" must not be taken for `s`.
       const word = typed.trim().toLowerCase();
-      if (word === 'y' || word === 'yes') return allowing(action, by);
-      if (word === 's') return allowing(action, by, {});
+      const preview = previewIn(action)?.digest;
+      if (word === 'y' || word === 'yes') return allowing(action, by, undefined, preview);
+      if (word === 's') return allowing(action, by, {}, preview);
       if (word === 'n' || word === 'no') {
         return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
       }
@@ -103,11 +126,13 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
         asking.withdrawn.abort();
         questions.withdrawn();
       }
+      previewed();
       next();
     },
     close() {
       closed = true;
       asking?.withdrawn.abort();
+      previewed();
       lines.close();
     },
   };
