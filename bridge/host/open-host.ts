@@ -145,7 +145,7 @@ function createHost(parts: HostParts, notes: readonly string[], gitQuarantined: 
       const outcome = await runChecked(toolId, args, context, { parts, closed: closing !== undefined });
       return fitOutcome(outcome, context.outputBytesMax, parts);
     },
-    preview: (toolId, args) => preview(parts, toolId, args),
+    preview: (toolId, args) => preview(parts, toolId, args, closing !== undefined),
     restore: (files) => fitOutcome(restore(parts, files, closing !== undefined), OUTPUT_BYTES_DEFAULT, parts),
     close() {
       closing ??= closeParts(parts);
@@ -174,8 +174,9 @@ async function runChecked(
   }
 }
 
-function preview(parts: HostParts, toolId: string, args: JsonObject): HostPreview | NoPreview {
+function preview(parts: HostParts, toolId: string, args: JsonObject, closed: boolean): HostPreview | NoPreview {
   try {
+    if (closed) throw new ToolFault('host_closed', 'the host is closed; nothing was looked at');
     const stage = HOST_PREVIEWS.get(toolId);
     if (stage === undefined) throw new ToolFault('no_preview', `the host makes no previews of calls of "${toolId}"`);
     return previewChanges(stage(args, parts), parts);

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { PREVIEW_DIFF_MS_MAX, PREVIEW_FILES_MAX, PREVIEW_PATHS_CHARS_MAX } from '../../../schemas/limits.ts';
 import type { PreviewedFiles } from '../../../schemas/preview.ts';
-import { type DiffLine, changeLines, diffText, newFileLines, note } from '../../../src/shown/diff-lines.ts';
+import { type DiffLine, added, changeLines, diffText, newFileLines, note } from '../../../src/shown/diff-lines.ts';
 import { stageEdit } from '../edit/edit-file.ts';
 import { ToolFault } from '../outcome.ts';
 import { stagePatchCall } from '../patch/apply-patch.ts';
@@ -54,7 +54,7 @@ function linesOf({ path, before, after }: PreviewedChange, redactor: Redactor, m
   const [was, is] = [textOf(before, redactor), textOf(after, redactor)];
   if (is === null) return [note(`${shown}: the new content is not UTF-8 text, ${after?.length ?? 0} bytes`)];
   if (was === null) {
-    return [note(`${shown}: the present content is not UTF-8 text, ${before?.length ?? 0} bytes`), ...changeLines(shown, '', is, msMax)];
+    return [note(`${shown}: the present content is not UTF-8 text, ${before?.length ?? 0} bytes`), ...added(is)];
   }
   if (before === null) return newFileLines(shown, is);
   if (after === null) return [note(`${shown}: removed`), ...changeLines(shown, was, '', msMax)];
