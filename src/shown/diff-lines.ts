@@ -12,7 +12,7 @@ import { type Hunk, compareTexts, linesOf } from './compare-texts.ts';
 import { visible } from './visible.ts';
 
 /** A line before it is clipped and escaped. `note` and `place` are refold's own; the others are text of a call or file. */
-export interface DiffLine {
+export interface PreviewLine {
   readonly mark: 'note' | 'place' | ' ' | '+' | '-' | '|';
   readonly text: string;
 }
@@ -20,7 +20,7 @@ export interface DiffLine {
 /** What stands before the text of a line. */
 export const LEADS = { note: '» ', place: '', ' ': ' ', '+': '+', '-': '-', '|': '| ' } as const;
 
-export const note = (text: string): DiffLine => ({ mark: 'note', text });
+export const note = (text: string): PreviewLine => ({ mark: 'note', text });
 
 /** The change of a file; `msMax`: how long the comparison may take. */
 export function changeLines(
@@ -28,7 +28,7 @@ export function changeLines(
   before: string,
   after: string,
   msMax = PREVIEW_COMPARE_MS_MAX,
-): readonly DiffLine[] {
+): readonly PreviewLine[] {
   if (before === after) return [note(`${path}: no change`)];
   if (after.length > PREVIEW_FILE_CHARS_MAX) {
     return [note(`${path}: ${countLines(before)} become ${countLines(after)}, too long to compare`), ...added(after)];
@@ -39,23 +39,23 @@ export function changeLines(
   return [note(`${path} (+${count('+')} -${count('-')})`), ...hunks.flatMap(hunkLines)];
 }
 
-export const newFileLines = (path: string, text: string): readonly DiffLine[] => [
+export const newFileLines = (path: string, text: string): readonly PreviewLine[] => [
   note(`${path}: new file, ${countLines(text)}`),
   ...added(text),
 ];
 
-const hunkLines = ({ oldStart, oldLines, newStart, newLines, lines }: Hunk): readonly DiffLine[] => [
+const hunkLines = ({ oldStart, oldLines, newStart, newLines, lines }: Hunk): readonly PreviewLine[] => [
   { mark: 'place', text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@` },
-  ...lines.map((line): DiffLine => {
+  ...lines.map((line): PreviewLine => {
     const mark = line[0] as ' ' | '+' | '-' | '\\';
     return mark === '\\' ? NO_LINE_FEED : { mark, text: line.slice(1) };
   }),
 ];
 
-const NO_LINE_FEED: DiffLine = { mark: 'place', text: '\\ no line feed at the end of the file' };
+const NO_LINE_FEED: PreviewLine = { mark: 'place', text: '\\ no line feed at the end of the file' };
 
-export const added = (text: string): readonly DiffLine[] =>
-  linesOf(text).flatMap((line): readonly DiffLine[] =>
+export const added = (text: string): readonly PreviewLine[] =>
+  linesOf(text).flatMap((line): readonly PreviewLine[] =>
     line.endsWith('\n') ? [{ mark: '+', text: line.slice(0, -1) }] : [{ mark: '+', text: line }, NO_LINE_FEED],
   );
 
@@ -65,11 +65,11 @@ function countLines(text: string): string {
 }
 
 /** At most {@link PREVIEW_LINES_MAX} lines, each clipped, and the number of those left out. */
-export function boundLines(lines: readonly DiffLine[]): {
-  readonly shown: readonly DiffLine[];
+export function boundLines(lines: readonly PreviewLine[]): {
+  readonly shown: readonly PreviewLine[];
   readonly more: number;
 } {
-  const shown: DiffLine[] = [];
+  const shown: PreviewLine[] = [];
   let chars = MORE_CHARS;
   for (const { mark, text } of lines) {
     const line = { mark, text: clip(text) };
@@ -94,7 +94,7 @@ function clip(text: string): string {
 }
 
 /** The diff of a recorded preview: bounded, one line each, with its mark. At most {@link PREVIEW_CHARS_MAX} UTF-16 units. */
-export function diffText(lines: readonly DiffLine[]): string {
+export function diffText(lines: readonly PreviewLine[]): string {
   const { shown, more } = boundLines(lines);
   const told = more === 0 ? shown : [...shown, note(moreLines(more))];
   // A line feed that is left is one of a path.
@@ -102,9 +102,9 @@ export function diffText(lines: readonly DiffLine[]): string {
 }
 
 /** The lines of a recorded diff. One without a known mark counts as text of a call. */
-export const readDiff = (text: string): readonly DiffLine[] => (text === '' ? [] : text.split('\n').map(readLine));
+export const readDiff = (text: string): readonly PreviewLine[] => (text === '' ? [] : text.split('\n').map(readLine));
 
-function readLine(line: string): DiffLine {
+function readLine(line: string): PreviewLine {
   if (line.startsWith(LEADS.note)) return note(line.slice(LEADS.note.length));
   if (line.startsWith('@@ ') || line === NO_LINE_FEED.text) return { mark: 'place', text: line };
   const mark = line[0];

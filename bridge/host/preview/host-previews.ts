@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { PREVIEW_DIFF_MS_MAX, PREVIEW_FILES_MAX, PREVIEW_PATHS_CHARS_MAX } from '../../../schemas/limits.ts';
 import type { PreviewedFiles } from '../../../schemas/preview.ts';
-import { type DiffLine, added, changeLines, diffText, newFileLines, note } from '../../../src/shown/diff-lines.ts';
+import { type PreviewLine, added, changeLines, diffText, newFileLines, note } from '../../../src/shown/diff-lines.ts';
 import { stageEdit } from '../edit/edit-file.ts';
 import { ToolFault } from '../outcome.ts';
 import { stagePatchCall } from '../patch/apply-patch.ts';
@@ -49,7 +49,7 @@ export function previewChanges(
   return { diff: diffText(lines.length === 0 ? [note('no file would change')] : lines), files };
 }
 
-function linesOf({ path, before, after }: PreviewedChange, redactor: Redactor, msMax: number): readonly DiffLine[] {
+function linesOf({ path, before, after }: PreviewedChange, redactor: Redactor, msMax: number): readonly PreviewLine[] {
   const { shown } = path;
   const [was, is] = [textOf(before, redactor), textOf(after, redactor)];
   if (is === null) return [note(`${shown}: the new content is not UTF-8 text, ${after?.length ?? 0} bytes`)];

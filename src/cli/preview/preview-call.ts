@@ -9,7 +9,7 @@ import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { reasonOf } from '../../files/file-failure.ts';
 import { linesOf } from '../../shown/compare-texts.ts';
 import {
-  type DiffLine,
+  type PreviewLine,
   LEADS,
   added,
   boundLines,
@@ -42,13 +42,13 @@ export function previewCall({ tool, arguments: args, readFile, ...paint }: Previ
 }
 
 /** The preview of each file tool; null when the tool does not take these arguments. */
-const PREVIEWS: Readonly<Record<string, (args: JsonObject, files: Files) => readonly DiffLine[] | null>> = {
+const PREVIEWS: Readonly<Record<string, (args: JsonObject, files: Files) => readonly PreviewLine[] | null>> = {
   'host.fs.write_file': previewWrite,
   'host.fs.edit_file': previewEdit,
   'host.fs.apply_patch': previewPatch,
 };
 
-function previewWrite({ path, text, mode }: JsonObject, files: Files): readonly DiffLine[] | null {
+function previewWrite({ path, text, mode }: JsonObject, files: Files): readonly PreviewLine[] | null {
   if (typeof path !== 'string' || typeof text !== 'string') return null;
   const current = readCurrent(path, files);
   if (typeof current === 'object') return [current.fault, ...added(text)];
@@ -57,11 +57,11 @@ function previewWrite({ path, text, mode }: JsonObject, files: Files): readonly 
   return [...refused, ...changeLines(path, current, text)];
 }
 
-function previewEdit(args: JsonObject, files: Files): readonly DiffLine[] | null {
+function previewEdit(args: JsonObject, files: Files): readonly PreviewLine[] | null {
   const { path, old_string: before, new_string: after, replace_all } = args;
   if (typeof path !== 'string' || typeof before !== 'string' || typeof after !== 'string' || before === '') return null;
   const current = readCurrent(path, files);
-  const alone = (why: string): readonly DiffLine[] => [
+  const alone = (why: string): readonly PreviewLine[] => [
     note(`${path}: ${why}`),
     ...passage('-', before),
     ...passage('+', after),
@@ -77,7 +77,7 @@ function previewEdit(args: JsonObject, files: Files): readonly DiffLine[] | null
   return changeLines(path, current, parts.join(after));
 }
 
-function previewPatch({ patch, dry_run }: JsonObject): readonly DiffLine[] | null {
+function previewPatch({ patch, dry_run }: JsonObject): readonly PreviewLine[] | null {
   if (typeof patch !== 'string') return null;
   const files: { title: string; added: number; removed: number }[] = [];
   const lines = patch.split('\n');
@@ -98,7 +98,7 @@ function previewPatch({ patch, dry_run }: JsonObject): readonly DiffLine[] | nul
 }
 
 /** The further lines of a text are indented: at the margin, one could pass for another argument. */
-function previewArguments(args: JsonObject): readonly DiffLine[] {
+function previewArguments(args: JsonObject): readonly PreviewLine[] {
   return Object.entries(args).flatMap(([key, value]) => {
     const [first = '', ...further] = spelt(value).split('\n');
     return [quoted(`${visible(key)}: ${first}`), ...further.map((line) => quoted(`  ${line}`))];
@@ -113,7 +113,7 @@ const spelt = (value: Json): string => (typeof value === 'string' ? value : JSON
  */
 export const allArguments = (args: JsonObject, paint: Paint = {}): readonly string[] =>
   paintLines(
-    Object.entries(args).flatMap(([key, value]): readonly DiffLine[] => {
+    Object.entries(args).flatMap(([key, value]): readonly PreviewLine[] => {
       const lines = typeof value === 'string' ? value.split('\n') : [];
       if (lines.length < 2) return [quoted(`${JSON.stringify(key)}: ${JSON.stringify(value)}`)];
       return [
@@ -124,10 +124,10 @@ export const allArguments = (args: JsonObject, paint: Paint = {}): readonly stri
     paint,
   );
 
-const quoted = (text: string): DiffLine => ({ mark: '|', text });
+const quoted = (text: string): PreviewLine => ({ mark: '|', text });
 
 /** The text of the file; undefined when it does not exist; a note when it cannot be compared. */
-function readCurrent(path: string, files: Files): string | undefined | { readonly fault: DiffLine } {
+function readCurrent(path: string, files: Files): string | undefined | { readonly fault: PreviewLine } {
   try {
     const text = files(path);
     if (text === null) return undefined;
@@ -138,11 +138,11 @@ function readCurrent(path: string, files: Files): string | undefined | { readonl
   }
 }
 
-const passage = (mark: '+' | '-', text: string): readonly DiffLine[] =>
+const passage = (mark: '+' | '-', text: string): readonly PreviewLine[] =>
   linesOf(text).map((line) => ({ mark, text: line.replace(/\n$/, '') }));
 
 /** Clips, escapes, then colours, in this order: clipping must not cut one of refold's own escape sequences. */
-function printed(lines: readonly DiffLine[], { colors = false, columns }: Paint): readonly string[] {
+function printed(lines: readonly PreviewLine[], { colors = false, columns }: Paint): readonly string[] {
   const { shown, more } = boundLines(lines);
   const painted = paintLines(shown, { colors, columns });
   return more === 0 ? painted : [...painted, pc.createColors(colors).bold(moreLines(more))];
@@ -151,7 +151,7 @@ function printed(lines: readonly DiffLine[], { colors = false, columns }: Paint)
 /** A recorded diff as it is printed. */
 export const printedDiff = (diff: string, paint: Paint = {}): readonly string[] => printed(readDiff(diff), paint);
 
-function paintLines(lines: readonly DiffLine[], { colors = false, columns = Infinity }: Paint): readonly string[] {
+function paintLines(lines: readonly PreviewLine[], { colors = false, columns = Infinity }: Paint): readonly string[] {
   const paint = pc.createColors(colors);
   const paints = {
     note: paint.bold,
