@@ -124,7 +124,7 @@ interface Parts {
 
 /** `ended` aborts when the bridge has ended: then every wait ends. */
 function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal): Parts {
-  const { client, owner, executors, provider, clock, random, signal, ledger = noBridgeLedger } = options;
+  const { client, owner, executors, clock, random, signal, ledger = noBridgeLedger } = options;
   const redactor = createRedactor(options.secrets ?? []);
   const log: Log = (line) => options.log(redactor.value(line));
   const link = newLink({ clock, random, log, signal: ended });
@@ -154,15 +154,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   };
   const startReady = (): void => calls.startReady();
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
-  const models = {
-    ...shared,
-    provider,
-    blobs,
-    keepResponses: options.keepResponses ?? 'all',
-    putEvidence: (bytes: Uint8Array) => () => link.ask('put_blob', () => client.putBlob(bytes, { durable: false })),
-  };
-  const generates = newGenerateRunner(models);
-  const compactions = newCompactRunner(models);
+  const models = newModelRunners(options, { ...shared, blobs, link });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
   const nonce = newNonce(random);
   const previews = newPreviewRunner({ ...shared, executors, nonce, readBlob: (ref) => blobs.read(ref) });
@@ -186,8 +178,24 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, generates, compactions, hostEffects, previews, stoppableWork, admit };
+  const parts: Parts = { link, outbox, leases, calls, ...models, hostEffects, previews, stoppableWork, admit };
   return parts;
+}
+
+type ModelParts = Omit<Parameters<typeof newGenerateRunner>[0], 'provider' | 'keepResponses' | 'putEvidence'>;
+
+/** What asks the model. */
+function newModelRunners(
+  { client, provider, keepResponses = 'all' }: BridgeOptions,
+  { link, ...shared }: ModelParts & { readonly link: Link },
+): Pick<Parts, 'generates' | 'compactions'> {
+  const models = {
+    ...shared,
+    provider,
+    keepResponses,
+    putEvidence: (bytes: Uint8Array) => () => link.ask('put_blob', () => client.putBlob(bytes, { durable: false })),
+  };
+  return { generates: newGenerateRunner(models), compactions: newCompactRunner(models) };
 }
 
 /** Recovers what dead bridges left, then leases effects; resolves when the signal aborts. */

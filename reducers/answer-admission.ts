@@ -57,7 +57,6 @@ export function admitCustomResult(state: SessionState, event: CustomResult): Rej
   return findDigestFault(state, event);
 }
 
-
 /** An answer may name the preview that the person saw, and no other. */
 function findPreviewFault({ preview }: CallState, { preview: named }: Confirmation): Rejection | null {
   const recorded = preview !== undefined && 'digest' in preview ? preview.digest : 'none';

@@ -5,15 +5,7 @@ import type { CallId } from '../schemas/ids.ts';
 import type { PreviewedFiles } from '../schemas/preview.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
-import {
-  type TimedCall,
-  dependentsOf,
-  pageOf,
-  positionOf,
-  sharersOf,
-  slotOf,
-  timedCallsOf,
-} from './batch-index.ts';
+import { type TimedCall, dependentsOf, pageOf, positionOf, sharersOf, slotOf, timedCallsOf } from './batch-index.ts';
 import { newBatchOutput } from './batch-results.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
@@ -103,36 +95,7 @@ export function editBatch(next: NextState): BatchEdit {
     addTime: (id) => times.add(id),
     settle: (id, settlement) => startTimes(end(id, settlement)),
     end: (id, settlement) => void end(id, settlement),
-    allow(id, by, previewed) {
-      const { not_before_ms } = call(id);
-      const approved = {
-        ...(by === 'answer' ? { approved: true } : {}),
-        ...(previewed === undefined ? {} : { previewed }),
-      };
-      const waits = not_before_ms === undefined ? {} : { not_before_ms };
-      times.remove(id);
-      put(id, inOrder({ ...withoutOpen(call(id)), ...approved, ...waits, status: 'queued' }));
-      if (not_before_ms === undefined) startTimes([id]);
-      else times.add(id);
-    },
-    ask(id, asked, dueAtMs) {
-      const { due_at_ms: _ofTheCall, previewed: _ofTheAnswer, ...waiting } = call(id);
-      const due = dueAtMs === undefined ? {} : { due_at_ms: dueAtMs };
-      times.remove(id);
-      put(id, inOrder({ ...waiting, ...due, asked, status: 'waiting' }));
-      if (dueAtMs !== undefined) times.add(id);
-      startTimes([id]);
-    },
-    notePreview(id, preview) {
-      const { preview_until_ms: _over, ...rest } = call(id);
-      put(id, inOrder({ ...rest, preview }));
-      if (rest.due_at_ms === undefined) times.remove(id);
-    },
-    previewAgain(id) {
-      const { preview: _elsewhere, ...rest } = call(id);
-      put(id, rest);
-      startTimes([id]);
-    },
+    ...questionEdits({ call, put, times, startTimes }),
     start(id, owner) {
       times.remove(id);
       put(id, { ...withoutTime(call(id)), owner, status: 'running' });
@@ -150,6 +113,50 @@ export function editBatch(next: NextState): BatchEdit {
     },
   };
 }
+
+interface Edits extends Pick<BatchEdit, 'call' | 'put'> {
+  readonly times: Times;
+  readonly startTimes: (changed: readonly CallId[]) => void;
+}
+
+/** The changes of calls that wait for a person, and of those that do again. */
+const questionEdits = ({
+  call,
+  put,
+  times,
+  startTimes,
+}: Edits): Pick<BatchEdit, 'allow' | 'ask' | 'notePreview' | 'previewAgain'> => ({
+  allow(id, by, previewed) {
+    const { not_before_ms } = call(id);
+    const approved = {
+      ...(by === 'answer' ? { approved: true } : {}),
+      ...(previewed === undefined ? {} : { previewed }),
+    };
+    const waits = not_before_ms === undefined ? {} : { not_before_ms };
+    times.remove(id);
+    put(id, inOrder({ ...withoutOpen(call(id)), ...approved, ...waits, status: 'queued' }));
+    if (not_before_ms === undefined) startTimes([id]);
+    else times.add(id);
+  },
+  ask(id, asked, dueAtMs) {
+    const { due_at_ms: _ofTheCall, previewed: _ofTheAnswer, ...waiting } = call(id);
+    const due = dueAtMs === undefined ? {} : { due_at_ms: dueAtMs };
+    times.remove(id);
+    put(id, inOrder({ ...waiting, ...due, asked, status: 'waiting' }));
+    if (dueAtMs !== undefined) times.add(id);
+    startTimes([id]);
+  },
+  notePreview(id, preview) {
+    const { preview_until_ms: _over, ...rest } = call(id);
+    put(id, inOrder({ ...rest, preview }));
+    if (rest.due_at_ms === undefined) times.remove(id);
+  },
+  previewAgain(id) {
+    const { preview: _elsewhere, ...rest } = call(id);
+    put(id, rest);
+    startTimes([id]);
+  },
+});
 
 function withTimes(batch: ActiveToolBatch, timed: readonly CallId[]): ActiveToolBatch {
   if (timed.length > 0) return inOrder({ ...batch, timed });
@@ -300,7 +307,10 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
 }
 
 /** Whether a call has no time yet that may begin: to fulfil it, or to say what it would do. */
-const isTimeless = ({ status, due_at_ms, preview, preview_until_ms }: CallState, timeFor: TimedCall['timeFor']): boolean =>
+const isTimeless = (
+  { status, due_at_ms, preview, preview_until_ms }: CallState,
+  timeFor: TimedCall['timeFor'],
+): boolean =>
   timeFor === 'answer'
     ? status === 'queued' && due_at_ms === undefined
     : status === 'waiting' && preview === undefined && preview_until_ms === undefined;

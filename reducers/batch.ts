@@ -47,7 +47,9 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
   const waiting = calls.filter((call) => call.status === 'waiting').length;
   const previews = calls.filter((call) => call.preview_until_ms !== undefined).length;
   const timed = calls.flatMap((call, index) =>
-    call.due_at_ms === undefined && call.preview_until_ms === undefined ? [] : [(opening.calls[index] as ToolCallObserved).call_id],
+    call.due_at_ms === undefined && call.preview_until_ms === undefined
+      ? []
+      : [(opening.calls[index] as ToolCallObserved).call_id],
   );
   next.active_tool_batch = {
     batch_id: brand<'BatchId'>(`batch-${next.batches_started}`),
@@ -87,7 +89,10 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
       const ready = openWaits(plan, call.call_id, statusOf).length === 0;
       open.add(call.call_id);
       if (planned?.consent?.ask === 'person') {
-        return callState('waiting', planned.preview === true && ready ? { ...due, preview_until_ms: previewUntil } : due);
+        return callState(
+          'waiting',
+          planned.preview === true && ready ? { ...due, preview_until_ms: previewUntil } : due,
+        );
       }
       const within = ready ? planned?.answer_within_ms : undefined;
       const answerBy = within === undefined ? {} : { due_at_ms: atMs + within };
@@ -101,9 +106,12 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
 // The fields are in canonical order, as everywhere in state, so that they are digested without being sorted.
 const callState = (
   status: CallStatus,
-  { code = null, due_at_ms, output = null, preview_until_ms }: Partial<
-    Pick<CallState, 'code' | 'due_at_ms' | 'output' | 'preview_until_ms'>
-  >,
+  {
+    code = null,
+    due_at_ms,
+    output = null,
+    preview_until_ms,
+  }: Partial<Pick<CallState, 'code' | 'due_at_ms' | 'output' | 'preview_until_ms'>>,
 ): CallState => ({
   attempt: 1,
   code,

@@ -30,7 +30,9 @@ export function admitPreviewed(state: SessionState, event: Previewed): Rejection
 function whyUnowed({ status, preview, preview_until_ms }: CallState): string | null {
   if (status !== 'waiting') return `the call is ${status}, and waits for no answer of a person`;
   if (preview !== undefined) {
-    return 'digest' in preview ? 'the call has a preview already' : `it is recorded why there is none (${preview.code})`;
+    return 'digest' in preview
+      ? 'the call has a preview already'
+      : `it is recorded why there is none (${preview.code})`;
   }
   return preview_until_ms === undefined ? 'its tool makes no previews, or the call waits for others first' : null;
 }

@@ -50,7 +50,8 @@ function withdrawApprovals(edit: BatchEdit, calls: readonly OpenCall[]): void {
   for (const { planned } of calls) {
     const call = edit.call(planned.call_id);
     if (call.status === 'waiting' && call.preview !== undefined) edit.previewAgain(planned.call_id);
-    else if (call.approved === true || isAmended(planned)) edit.put(planned.call_id, inOrder({ ...call, approved: false }));
+    else if (call.approved === true || isAmended(planned))
+      edit.put(planned.call_id, inOrder({ ...call, approved: false }));
   }
 }
 

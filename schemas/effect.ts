@@ -1,6 +1,18 @@
 // Effects: what a session is owed now by bridges, people and the engine. Derived from state and nothing else, so a
 // restart loses none (docs/design.md, law 2).
-import { type TypeOf, either, flag, integer, jsonObject, list, nullable, shape, tagged, text, variants } from './codec.ts';
+import {
+  type TypeOf,
+  either,
+  flag,
+  integer,
+  jsonObject,
+  list,
+  nullable,
+  shape,
+  tagged,
+  text,
+  variants,
+} from './codec.ts';
 import { CallConsent } from './consent.ts';
 import { Content } from './content.ts';
 import {

@@ -1,6 +1,18 @@
 // Ingress events: the facts recorded in a session (AOS P7, "Ingress/Event Changes"). A stored shape is never edited: a
 // change gets a new version `v` and an upcaster (schemas/upcast.ts), because logs outlive the code that wrote them.
-import { type Codec, type ShapeOf, type TypeOf, either, flag, integer, list, oneOf, tagged, text, variants } from './codec.ts';
+import {
+  type Codec,
+  type ShapeOf,
+  type TypeOf,
+  either,
+  flag,
+  integer,
+  list,
+  oneOf,
+  tagged,
+  text,
+  variants,
+} from './codec.ts';
 import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';

@@ -103,8 +103,9 @@ async function kept(
   { diff, files }: Extract<PreviewReport, { readonly diff: string }>,
   { redactor, putBlob }: PreviewRunnerOptions,
 ): Promise<CallPreview | NoPreview> {
-  if (files.some(({ path }) => redactor.text(path) !== path)) return none('secret', 'the path of a file holds a secret');
-  return { diff: (await contentOf(diff, putBlob)) as CallPreview['diff'], files };
+  if (files.some(({ path }) => redactor.text(path) !== path))
+    return none('secret', 'the path of a file holds a secret');
+  return { diff: await contentOf(diff, putBlob), files };
 }
 
 /** What the work returns; a reason when it takes too long. */

@@ -46,7 +46,9 @@ export const questionDigest = ({ session_id, effect_id, tool_id, arguments_diges
 
 /** The recorded preview of a question; null when there is none, or no person is asked. */
 export const previewIn = (action: RequiredAction): RecordedPreview | null =>
-  action.kind === 'agent.tool_use' && action.preview !== undefined && 'digest' in action.preview ? action.preview : null;
+  action.kind === 'agent.tool_use' && action.preview !== undefined && 'digest' in action.preview
+    ? action.preview
+    : null;
 
 export const isRequiredAction = (effect: Effect): effect is RequiredAction =>
   effect.kind === 'agent.tool_use' || effect.kind === 'agent.custom_tool_use';

@@ -103,7 +103,8 @@ const ranTimes = async ({ workspace }: Run): Promise<number> =>
 
 describe('a call that changes a file', () => {
   const WRITE = { id: 'e', name: 'write_file', arguments: { path: 'plan.txt', text: 'by the model\n' } };
-  const previewed = (run: Run): Promise<Line> => run.line((line) => line['event'] === 'previewed' || 'preview' in ((line['action'] ?? {}) as Line));
+  const previewed = (run: Run): Promise<Line> =>
+    run.line((line) => line['event'] === 'previewed' || 'preview' in ((line['action'] ?? {}) as Line));
 
   /** The run, where the bridge has said what the call would do, and the name of that. */
   async function shown(): Promise<{ readonly run: Run; readonly plan: string; readonly preview: string }> {
@@ -114,14 +115,16 @@ describe('a call that changes a file', () => {
     expect(await run.approve('open')).toMatchObject({ code: 0 });
     await previewed(run);
     const [action] = jsonLines((await run.refold('approvals', '--json')).stdout);
-    const { digest } = action?.['preview'] as { readonly digest: string };
-    return { run, plan, preview: digest };
+    const preview = action?.['preview'] as { readonly digest: string } | undefined;
+    return { run, plan, preview: preview?.digest ?? 'none' };
   }
 
   test('is shown as the bridge found it, and the command that allows it names what was shown', async () => {
     const { run, plan, preview } = await shown();
     const { stdout } = await run.refold('approvals');
-    expect(stripVTControlCharacters(stdout)).toContain('  » plan.txt (+1 -1)\n  @@ -1,1 +1,1 @@\n  -by a person\n  +by the model\n');
+    expect(stripVTControlCharacters(stdout)).toContain(
+      '  » plan.txt (+1 -1)\n  @@ -1,1 +1,1 @@\n  -by a person\n  +by the model\n',
+    );
     expect(stdout).toContain(`--preview ${preview}`);
     expect(await run.approve('e', '--preview', preview)).toMatchObject({ code: 0 });
     expect(await run.ended()).toBe(0);
@@ -135,7 +138,11 @@ describe('a call that changes a file', () => {
     expect(await run.ended()).toBe(0);
     expect(await readFile(plan, 'utf8')).toBe('by a person, again\n');
     const settled = run.events().find((event) => event.kind === 'ToolCallSettled' && event.call_id === 'e');
-    expect(settled).toMatchObject({ outcome: 'failed', code: 'changed_since_preview', result: { needsFollowup: true } });
+    expect(settled).toMatchObject({
+      outcome: 'failed',
+      code: 'changed_since_preview',
+      result: { needsFollowup: true },
+    });
     expect(settled).not.toHaveProperty('changes');
   });
 

@@ -99,7 +99,10 @@ describe('a preview', () => {
 
   /** A session of its own with a call that waits; its bridge says what it would do. */
   async function shown(diff: string): Promise<Digest> {
-    const other = await new Talk(served.client, brand<'SessionId'>(SHOWN)).create(packageOf([SHOWS_WRITE]), policyOf({}));
+    const other = await new Talk(served.client, brand<'SessionId'>(SHOWN)).create(
+      packageOf([SHOWS_WRITE]),
+      policyOf({}),
+    );
     await other.run();
     const calls = [{ call_id: 's', tool_name: 'shows_write', arguments: { path: 'a.txt' } }];
     await other.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);

@@ -14,8 +14,7 @@ const asked = run(write('w'));
 const NONE = { code: 'not_found', message: 'there is no such file' };
 
 /** The session when the wait for previews is over. */
-const lapsed = (of: Session): Session =>
-  of.takes('TimeReached', { due_at_ms: of.effectsOf('wake')[0]?.at_ms ?? 0 });
+const lapsed = (of: Session): Session => of.takes('TimeReached', { due_at_ms: of.effectsOf('wake')[0]?.at_ms ?? 0 });
 
 describe('a call that waits for a person', () => {
   test('owes its preview beside the question, with its arguments, until a time', () => {
@@ -50,7 +49,9 @@ describe('a call that waits for a person', () => {
     const none = asked.previewed('w', NONE);
     expect(none.effectsOf('agent.tool_use')[0]?.preview).toEqual(NONE);
     expect(owed(none)).toEqual(['agent.tool_use w']);
-    expect(none.refusal('CallPreviewed', { ...none.previewFields('w'), preview: PREVIEW }).message).toContain('not_found');
+    expect(none.refusal('CallPreviewed', { ...none.previewFields('w'), preview: PREVIEW }).message).toContain(
+      'not_found',
+    );
   });
 
   test('has none after its time, and the session then waits for the person alone', () => {
@@ -58,7 +59,9 @@ describe('a call that waits for a person', () => {
     expect(owed(late)).toEqual(['agent.tool_use w']);
     expect(late.effectsOf('agent.tool_use')[0]?.preview).toMatchObject({ code: 'preview_lapsed' });
     expect(owesBridge(late.state)).toBe(false);
-    expect(late.refusal('CallPreviewed', { ...late.previewFields('w'), preview: PREVIEW }).code).toBe('preview_not_owed');
+    expect(late.refusal('CallPreviewed', { ...late.previewFields('w'), preview: PREVIEW }).code).toBe(
+      'preview_not_owed',
+    );
     expect(late.allowed('w').callState('w')?.status).toBe('queued');
   });
 
@@ -68,7 +71,9 @@ describe('a call that waits for a person', () => {
     const ready = behind.settled('first');
     expect(owed(ready)).toEqual(['agent.tool_use w', 'call.preview w', 'wake']);
     expect(ready.effectsOf('call.preview')[0]?.until_ms).toBe(ready.state.updated_at_ms + PREVIEW_MS);
-    expect(behind.refusal('CallPreviewed', { ...behind.previewFields('w'), preview: PREVIEW }).code).toBe('preview_not_owed');
+    expect(behind.refusal('CallPreviewed', { ...behind.previewFields('w'), preview: PREVIEW }).code).toBe(
+      'preview_not_owed',
+    );
   });
 
   test('owes it in a pause too', () => {
@@ -124,7 +129,11 @@ describe('a report is refused', () => {
     ['of a call that the batch does not have', { call_id: 'x' }, 'unknown_call'],
     ['of another attempt', { attempt: 2 }, 'stale_attempt'],
     ['of other arguments', { arguments_digest: ZERO_DIGEST }, 'arguments_mismatch'],
-    ['that names a file twice', { preview: { ...PREVIEW, files: [...PREVIEW.files, ...PREVIEW.files] } }, 'invalid_shape'],
+    [
+      'that names a file twice',
+      { preview: { ...PREVIEW, files: [...PREVIEW.files, ...PREVIEW.files] } },
+      'invalid_shape',
+    ],
     [
       'of too long paths',
       {
@@ -144,19 +153,27 @@ describe('a report is refused', () => {
     expect(refused(asked.denied('w'))).toBe('call_already_settled');
     expect(refused(asked.denied('w').batchSettled(), { batch_id: 'batch-1' })).toBe('batch_not_active');
     expect(refused(asked.interrupted(), { batch_id: 'batch-1' })).toBe('batch_not_active');
-    const stopping = run(write('w'), call('once', 'write', { path: 'b' })).started('once').interrupted();
+    const stopping = run(write('w'), call('once', 'write', { path: 'b' }))
+      .started('once')
+      .interrupted();
     expect(refused(stopping)).toBe('wrong_phase');
   });
 
-  test('from another place than the session\'s', () => {
+  test("from another place than the session's", () => {
     const here = asked.host({ host_session_status: 'ready', workspace: '/here', workspace_name: 'here' });
     expect(refused(here, { place: { workspace: '/there', workspace_name: 'there' } })).toBe('other_place');
-    expect(here.takes('CallPreviewed', { ...here.previewFields('w'), preview: PREVIEW, place: { workspace_name: 'here' } }).callState('w')?.preview).toHaveProperty('digest');
+    expect(
+      here
+        .takes('CallPreviewed', { ...here.previewFields('w'), preview: PREVIEW, place: { workspace_name: 'here' } })
+        .callState('w')?.preview,
+    ).toHaveProperty('digest');
   });
 
   test('of more files than the limit', () => {
     const files = Array.from({ length: PREVIEW_FILES_MAX + 1 }, (_, at) => ({ path: `${at}`, before: null }));
-    expect(asked.previewed('w', { ...PREVIEW, files: files.slice(1) }).callState('w')?.preview).toHaveProperty('digest');
+    expect(asked.previewed('w', { ...PREVIEW, files: files.slice(1) }).callState('w')?.preview).toHaveProperty(
+      'digest',
+    );
     expect(() => asked.previewed('w', { ...PREVIEW, files })).toThrow('invalid_shape');
   });
 });

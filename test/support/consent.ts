@@ -18,7 +18,11 @@ export const SHOWS_WRITE = tool('shows_write', {
   preview: true,
 });
 /** The same without a question: it asks only where a policy does. */
-export const SHOWS_FREE = tool('shows_free', { parallelism_hint: { parallel_safe: true }, idempotent: true, preview: true });
+export const SHOWS_FREE = tool('shows_free', {
+  parallelism_hint: { parallel_safe: true },
+  idempotent: true,
+  preview: true,
+});
 /** Asks before a command, given as words. */
 const ASKS_RUN = tool('asks_run', {
   permission_policy: 'always_ask',

@@ -84,7 +84,12 @@ function confirm(of: Session, random: Random, call_id: string): IngressEvent {
   const named = of.callState(call_id)?.preview;
   const seen = random.oneIn(8) ? PREVIEW_DIGEST : named !== undefined && 'digest' in named ? named.digest : undefined;
   const grant = random.oneIn(5) ? { grant: random.oneIn(4) ? {} : { argument: 'path', pattern: 'd1/**' } } : {};
-  return of.next('user.tool_confirmation', { ...answer, result: 'allow', ...grant, ...(seen === undefined || random.oneIn(2) ? {} : { preview: seen }) });
+  return of.next('user.tool_confirmation', {
+    ...answer,
+    result: 'allow',
+    ...grant,
+    ...(seen === undefined || random.oneIn(2) ? {} : { preview: seen }),
+  });
 }
 
 const fulfil = (of: Session, random: Random, call_id: string): IngressEvent =>

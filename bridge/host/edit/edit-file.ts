@@ -62,9 +62,7 @@ export function stageEdit(
     );
   }
   refuseWrites(workspace, [path]);
-  const { bytes } = withFaultCodes({ not_found: 'path_not_found' }, () =>
-    readWhole(workspace, path, bytesMax),
-  );
+  const { bytes } = withFaultCodes({ not_found: 'path_not_found' }, () => readWhole(workspace, path, bytesMax));
   const text = decodeUtf8(bytes);
   if (text === null)
     throw new ToolFault(

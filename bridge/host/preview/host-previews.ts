@@ -59,7 +59,9 @@ function linesOf({ path, before, after }: PreviewedChange, redactor: Redactor, m
   if (before === null) return newFileLines(shown, is);
   if (after === null) return [note(`${shown}: removed`), ...changeLines(shown, was, '', msMax)];
   // Two texts that differ only in a secret look the same.
-  return was === is && !before.equals(after) ? [note(`${shown}: changed in a secret`)] : changeLines(shown, was, is, msMax);
+  return was === is && !before.equals(after)
+    ? [note(`${shown}: changed in a secret`)]
+    : changeLines(shown, was, is, msMax);
 }
 
 /** The text of a file, and of none; null for bytes that are not UTF-8. */

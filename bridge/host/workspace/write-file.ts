@@ -12,11 +12,7 @@ import type { WorkspacePath } from './path-name.ts';
 import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
 import { type Workspace, withParent } from './workspace.ts';
 
-export function writeFileTool(
-  args: JsonObject,
-  { workspace }: HostParts,
-  { previewed }: HostCallContext,
-): HostOutcome {
+export function writeFileTool(args: JsonObject, { workspace }: HostParts, { previewed }: HostCallContext): HostOutcome {
   const { path, bytes, exclusive, createsParents } = readArguments(args, workspace);
   refuseNewMarks(bytes, () => bytesOf(preimageOf(workspace, path)), path.shown);
   if (previewed !== undefined) refuseOther(previewed, path, currentBytes(workspace, path));

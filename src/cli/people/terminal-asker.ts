@@ -38,63 +38,26 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
   let state: SessionState | null = null;
   let asking: { readonly id: EffectId; readonly withdrawn: AbortController } | null = null;
   let closed = false;
-  /** Told of each new state while a preview is awaited. */
-  let previewed: () => void = () => undefined;
   const questions = newQuestions(lines, print, now);
 
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
+  const previews = newPreviewWait(pending);
 
   async function ask(first: RequiredAction, withdrawn: AbortSignal): Promise<void> {
-    const action = await withPreview(first);
+    const action = await previews.of(first);
     const seen = await readSeen(client, action);
     withdrawn.throwIfAborted();
     const others = pending().filter(({ effect_id }) => effect_id !== action.effect_id);
     describeAction(action, { readFile, ...seen, others }).forEach(print);
     const showAll = (): void => (wholeArguments(action, seen.storedArguments) ?? [UNREADABLE]).forEach(print);
     const event = await (action.kind === 'agent.tool_use'
-      ? askConsent(action, showAll, withdrawn)
+      ? askConsent({ lines, questions, print, by }, action, showAll, withdrawn)
       : askWork(action, withdrawn));
     const submitted = await client.submit(action.session_id, { events: [event] })();
     if (!isLeft(submitted)) return;
     print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
     // When the call does not wait any more, the next state withdraws the prompt.
     await ask(action, withdrawn);
-  }
-
-  /** The action with its preview, if a bridge makes one soon. */
-  async function withPreview(action: RequiredAction): Promise<RequiredAction> {
-    const now = (): RequiredAction => pending().find(({ effect_id }) => effect_id === action.effect_id) ?? action;
-    const isAwaited = (): boolean =>
-      pending().some((one) => one.effect_id === action.effect_id && 'preview_until_ms' in one);
-    if (!isAwaited()) return now();
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, PREVIEW_SHOWN_WITHIN_MS);
-      previewed = () => {
-        if (isAwaited()) return;
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    previewed = () => undefined;
-    return now();
-  }
-
-  async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
-    // What was typed for a question that was withdrawn is no answer to this one.
-    if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
-    for (;;) {
-      const typed = await questions.ask(QUESTION, signal);
-      // Whole words only: "stop" must not be taken for `s`.
-      const word = typed.trim().toLowerCase();
-      const preview = previewIn(action)?.digest;
-      if (word === 'y' || word === 'yes') return allowing(action, by, undefined, preview);
-      if (word === 's') return allowing(action, by, {}, preview);
-      if (word === 'n' || word === 'no') {
-        return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
-      }
-      if (word === 'v') showAll();
-      else print('  please answer with y, s, v or n');
-    }
   }
 
   async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
@@ -126,15 +89,73 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
         asking.withdrawn.abort();
         questions.withdrawn();
       }
-      previewed();
+      previews.changed();
       next();
     },
     close() {
       closed = true;
       asking?.withdrawn.abort();
-      previewed();
+      previews.changed();
       lines.close();
     },
+  };
+}
+
+interface ConsentTerminal extends Pick<TerminalOptions, 'by' | 'print'> {
+  readonly lines: Interface;
+  readonly questions: Questions;
+}
+
+async function askConsent(
+  { lines, questions, print, by }: ConsentTerminal,
+  action: RequiredAction,
+  showAll: () => void,
+  signal: AbortSignal,
+): Promise<Ingress> {
+  // What was typed for a question that was withdrawn is no answer to this one.
+  if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
+  for (;;) {
+    const typed = await questions.ask(QUESTION, signal);
+    // Whole words only: "stop" must not be taken for `s`.
+    const word = typed.trim().toLowerCase();
+    const preview = previewIn(action)?.digest;
+    if (word === 'y' || word === 'yes') return allowing(action, by, undefined, preview);
+    if (word === 's') return allowing(action, by, {}, preview);
+    if (word === 'n' || word === 'no') {
+      return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
+    }
+    if (word === 'v') showAll();
+    else print('  please answer with y, s, v or n');
+  }
+}
+
+interface PreviewWait {
+  /** The action with its preview, if a bridge makes one soon. */
+  of(action: RequiredAction): Promise<RequiredAction>;
+  /** What waits may have changed. */
+  changed(): void;
+}
+
+function newPreviewWait(pending: () => readonly RequiredAction[]): PreviewWait {
+  let look: () => void = () => undefined;
+  return {
+    async of(action) {
+      const now = (): RequiredAction | undefined => pending().find(({ effect_id }) => effect_id === action.effect_id);
+      const isAwaited = (): boolean => 'preview_until_ms' in (now() ?? {});
+      if (isAwaited()) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, PREVIEW_SHOWN_WITHIN_MS);
+          look = () => {
+            if (isAwaited()) return;
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      look = () => undefined;
+      return now() ?? action;
+    },
+    changed: () => look(),
   };
 }
 

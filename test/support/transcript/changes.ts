@@ -85,7 +85,9 @@ function callText(call: CallState | undefined, startMs: number): string {
     ...(attempt === 1 ? [] : [`#${attempt}`]),
     ...(terminal ? ['terminal'] : []),
     ...(preview_until_ms === undefined ? [] : [`preview until ${since(preview_until_ms, startMs)}`]),
-    ...(preview === undefined ? [] : ['digest' in preview ? 'previewed' : `no preview ${cut(preview.code, CODE_CHARS_MAX)}`]),
+    ...(preview === undefined
+      ? []
+      : ['digest' in preview ? 'previewed' : `no preview ${cut(preview.code, CODE_CHARS_MAX)}`]),
     ...(previewed === undefined ? [] : [`as previewed ${previewed.length}`]),
     ...(not_before_ms === undefined ? [] : [`not before ${since(not_before_ms, startMs)}`]),
   ].join(' ');
