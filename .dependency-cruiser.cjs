@@ -81,7 +81,7 @@ module.exports = {
       from: { pathNot: '^(src/testing|test)/' },
       to: { path: '^src/testing/' },
     },
-    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core|files)/|^src/clock'),
+    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core|files|shown)/|^src/clock'),
     only('bridge-process', '^bridge/(?!process/)', '^bridge/process/', NONE),
     only('bridge-loop', '^bridge/(?!process/|index)', '^bridge/loop', NONE),
     only(

@@ -7,12 +7,15 @@ export {
   type CallTarget,
   type Executor,
   type Executors,
+  type Preview,
   type Restore,
   combineExecutors,
 } from './executors/executors.ts';
+export { PreviewReport } from './executors/preview-report.ts';
 export { hostExecutor } from './executors/host-executor.ts';
 export { type NotRecorded, type RecordedToolsOptions, recordedTools } from './executors/recorded-tools.ts';
 export { type Host, type HostOptions, openHost } from './host/open-host.ts';
+export type { HostPreview } from './host/preview/host-previews.ts';
 export type { RestorableFile } from './host/undo/restore-files.ts';
 export type { BridgeLedger } from './ledger/bridge-ledger.ts';
 export { openFileLedger } from './ledger/file-ledger.ts';

@@ -44,6 +44,13 @@ export type BridgeLogLine =
       readonly duration_ms: number;
     })
   | (CallIds & {
+      readonly event: 'call_previewed';
+      /** How many files the call would change. */
+      readonly files?: number;
+      /** Why there is no preview. */
+      readonly code?: string;
+    })
+  | (CallIds & {
       readonly event: 'call_dropped';
       /** The reason, for people. */
       readonly why: string;

@@ -17,6 +17,7 @@ import { newCallRunner, newNonce } from './calls/call-runner.ts';
 import { newCallSchedule } from './calls/call-schedule.ts';
 import { type LeasedCalls, newLeasedCalls } from './calls/leased-calls.ts';
 import { newPlanCheck } from './calls/plan-check.ts';
+import { type PreviewRunner, newPreviewRunner } from './calls/preview-runner.ts';
 import { newOtherBridgesWatch } from './calls/watch-other-bridges.ts';
 import { type ReceivedGrant, admitGrants } from './engine-link/admit-grants.ts';
 import { newBlobReader } from './engine-link/blob-reader.ts';
@@ -114,6 +115,7 @@ interface Parts {
   readonly generates: GenerateRunner;
   readonly compactions: CompactRunner;
   readonly hostEffects: HostEffects;
+  readonly previews: PreviewRunner;
   /** The work on all effects but tool calls. */
   readonly stoppableWork: StoppableWork;
   /** Returns how many of the effects were new. */
@@ -122,7 +124,7 @@ interface Parts {
 
 /** `ended` aborts when the bridge has ended: then every wait ends. */
 function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal): Parts {
-  const { client, owner, executors, provider, clock, random, signal, ledger = noBridgeLedger } = options;
+  const { client, owner, executors, clock, random, signal, ledger = noBridgeLedger } = options;
   const redactor = createRedactor(options.secrets ?? []);
   const log: Log = (line) => options.log(redactor.value(line));
   const link = newLink({ clock, random, log, signal: ended });
@@ -152,21 +154,15 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   };
   const startReady = (): void => calls.startReady();
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
-  const models = {
-    ...shared,
-    provider,
-    blobs,
-    keepResponses: options.keepResponses ?? 'all',
-    putEvidence: (bytes: Uint8Array) => () => link.ask('put_blob', () => client.putBlob(bytes, { durable: false })),
-  };
-  const generates = newGenerateRunner(models);
-  const compactions = newCompactRunner(models);
+  const models = newModelRunners(options, { ...shared, blobs, link });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
+  const nonce = newNonce(random);
+  const previews = newPreviewRunner({ ...shared, executors, nonce, readBlob: (ref) => blobs.read(ref) });
   const runner = newCallRunner({
     ...shared,
     link,
     random,
-    nonce: newNonce(random),
+    nonce,
     executors,
     ledger,
     schedule,
@@ -182,8 +178,24 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, generates, compactions, hostEffects, stoppableWork, admit };
+  const parts: Parts = { link, outbox, leases, calls, ...models, hostEffects, previews, stoppableWork, admit };
   return parts;
+}
+
+type ModelParts = Omit<Parameters<typeof newGenerateRunner>[0], 'provider' | 'keepResponses' | 'putEvidence'>;
+
+/** What asks the model. */
+function newModelRunners(
+  { client, provider, keepResponses = 'all' }: BridgeOptions,
+  { link, ...shared }: ModelParts & { readonly link: Link },
+): Pick<Parts, 'generates' | 'compactions'> {
+  const models = {
+    ...shared,
+    provider,
+    keepResponses,
+    putEvidence: (bytes: Uint8Array) => () => link.ask('put_blob', () => client.putBlob(bytes, { durable: false })),
+  };
+  return { generates: newGenerateRunner(models), compactions: newCompactRunner(models) };
 }
 
 /** Recovers what dead bridges left, then leases effects; resolves when the signal aborts. */
@@ -200,7 +212,7 @@ async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Pr
 
 /** Holds the lease and begins the work; returns false when this starts nothing new. */
 function beginEffect(
-  { calls, generates, compactions, hostEffects, stoppableWork, outbox, leases }: Parts,
+  { calls, generates, compactions, hostEffects, previews, stoppableWork, outbox, leases }: Parts,
   leased: Leased,
   plans: LeaseGrant['plans'],
 ): boolean {
@@ -218,6 +230,8 @@ function beginEffect(
       return stoppableWork.begin(leased, (stop) => hostEffects.openSession(effect, stop));
     case 'call.undo':
       return stoppableWork.begin(leased, (stop) => hostEffects.undo(effect, stop));
+    case 'call.preview':
+      return stoppableWork.begin(leased, (stop) => previews.run(effect, stop));
     case 'batch.settle':
       return stoppableWork.begin(leased, async () => {
         const { session_id, effect_id, batch_id, plan_hash } = effect;

@@ -8,6 +8,7 @@ import type { FollowUp, RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import { admitConfirmation, admitCustomResult } from './answer-admission.ts';
+import { admitPreviewed } from './preview-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
 import { admitCompacted, owesCompaction } from './compaction.ts';
 import { detachedCall } from './detached.ts';
@@ -40,6 +41,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   ToolCallStarted: admitStarted,
   ToolCallSettled: admitSettled,
   LeaseExpired: admitLeaseExpired,
+  CallPreviewed: admitPreviewed,
   ToolBatchSettled: admitBatchSettled,
   HostSessionUpdated: always,
   ToolRegistrySet: admitRegistry,

@@ -1,13 +1,13 @@
 // Admission of answers by people: an answer must name the open batch, a call that waits for this kind of answer, and the
 // digest of the arguments the person saw (docs/design.md, law 9). Every other answer is refused.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind } from '../schemas/event.ts';
 import { AMENDED_MAX, GRANTS_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
 import { grantGiven } from './answers.ts';
-import { alreadySettled, findBatchFault, whyRejected } from './batch-admission.ts';
-import { callStateOf, plannedOf } from './batch-index.ts';
+import { alreadySettled, findCall, findDigestFault, whyRejected } from './batch-admission.ts';
+import { plannedOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import { openWaitsIn } from './waits.ts';
 
@@ -15,17 +15,22 @@ type Confirmation = EventOfKind<'user.tool_confirmation'>;
 type CustomResult = EventOfKind<'user.custom_tool_result'>;
 
 export function admitConfirmation(state: SessionState, event: Confirmation): Rejection | null {
-  const found = callOf(state, event);
+  const found = findCall(state, event);
   if (isLeft(found)) return found.left;
   const call = found.right;
   if (call.status !== 'waiting') {
     return reject('not_confirmable', '/call_id', `the call is ${call.status}, not waiting${whyRejected(call)}`);
   }
-  return findDigestFault(state, event) ?? findGrantFault(state, event) ?? findAmendmentFault(state, event);
+  return (
+    findDigestFault(state, event) ??
+    findPreviewFault(call, event) ??
+    findGrantFault(state, event) ??
+    findAmendmentFault(state, event)
+  );
 }
 
 export function admitCustomResult(state: SessionState, event: CustomResult): Rejection | null {
-  const found = callOf(state, event);
+  const found = findCall(state, event);
   if (isLeft(found)) return found.left;
   const { status } = found.right;
   const batch = state.active_tool_batch as ActiveToolBatch;
@@ -52,21 +57,12 @@ export function admitCustomResult(state: SessionState, event: CustomResult): Rej
   return findDigestFault(state, event);
 }
 
-function callOf(state: SessionState, event: Confirmation | CustomResult): Either<Rejection, CallState> {
-  const fault = findBatchFault(state, event);
-  if (fault !== null) return left(fault);
-  const batch = state.active_tool_batch as ActiveToolBatch;
-  const call = callStateOf(batch, event.call_id);
-  return call === undefined
-    ? left(reject('unknown_call', '/call_id', `${batch.batch_id} has no call "${event.call_id}"`))
-    : right(call);
-}
-
-function findDigestFault(state: SessionState, event: Confirmation | CustomResult): Rejection | null {
-  const planned = plannedOf((state.active_tool_batch as ActiveToolBatch).plan, event.call_id)?.call;
-  if (planned?.arguments_digest === event.arguments_digest) return null;
-  const recorded = planned?.arguments_digest ?? 'none';
-  return reject('arguments_mismatch', '/arguments_digest', `the digest of the recorded arguments is ${recorded}`);
+/** An answer may name the preview that the person saw, and no other. */
+function findPreviewFault({ preview }: CallState, { preview: named }: Confirmation): Rejection | null {
+  const recorded = preview !== undefined && 'digest' in preview ? preview.digest : 'none';
+  return named === undefined || named === recorded
+    ? null
+    : reject('preview_mismatch', '/preview', `the digest of the recorded preview is ${recorded}`);
 }
 
 function findGrantFault(state: SessionState, { grant, result, call_id }: Confirmation): Rejection | null {

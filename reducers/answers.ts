@@ -4,8 +4,9 @@
 import type { Grant, GrantScope } from '../schemas/consent.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
+import { type PreviewedFiles, previewDigest } from '../schemas/preview.ts';
 import { invariant } from '../schemas/rejection.ts';
-import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
+import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
 import { grantFor, isGranted } from './consent.ts';
 import { answered, endsRun, settle } from './batch.ts';
 import { type BatchEdit, editBatch } from './batch-edit.ts';
@@ -28,8 +29,24 @@ export function confirmCall(next: NextState, event: Confirmation, state: Session
     return;
   }
   const edit = editBatch(next);
-  edit.allow(event.call_id, 'answer');
+  edit.allow(event.call_id, 'answer', event.preview === undefined ? undefined : filesShown(edit.call(event.call_id)));
   allowGranted(next, edit, event, state);
+  edit.finish();
+}
+
+/** The files of the preview that an admitted answer names. */
+function filesShown({ preview }: CallState): PreviewedFiles {
+  invariant(preview !== undefined && 'digest' in preview, 'an admitted answer names the recorded preview');
+  return preview.files;
+}
+
+export function notePreview(next: NextState, { call_id, preview }: EventOfKind<'CallPreviewed'>): void {
+  const edit = editBatch(next);
+  const isKnown = 'files' in preview;
+  edit.notePreview(
+    call_id,
+    isKnown ? { diff: preview.diff, digest: previewDigest(preview), files: preview.files } : preview,
+  );
   edit.finish();
 }
 
@@ -80,12 +97,18 @@ export function answerCustomCall(
   });
 }
 
-/** A call whose time is reached: a question is denied, a custom call fails, or the next attempt becomes owed. */
-export function expireCall(rules: RuleSet, edit: BatchEdit, id: CallId): void {
+/**
+ * A call of which a time is reached: its preview is not owed any more, a question is denied, a custom call fails, or the next
+ * attempt becomes owed.
+ */
+export function expireCall(rules: RuleSet, edit: BatchEdit, id: CallId, reachedMs: number): void {
   const call = edit.call(id);
   // The call shares the result of one that expired in the same event, so it has its result already.
   if (isTerminal(call.status)) return;
-  if (call.status === 'waiting') edit.settle(id, answered('denied', rules, codedText(rules, 'approval_expired', {})));
-  else if (call.not_before_ms !== undefined) edit.allowRetry(id);
+  if (call.status === 'waiting') {
+    if ((call.preview_until_ms ?? Infinity) <= reachedMs) edit.notePreview(id, codedText(rules, 'preview_lapsed', {}));
+    if ((call.due_at_ms ?? Infinity) <= reachedMs)
+      edit.settle(id, answered('denied', rules, codedText(rules, 'approval_expired', {})));
+  } else if (call.not_before_ms !== undefined) edit.allowRetry(id);
   else edit.settle(id, answered('failed', rules, codedText(rules, 'tool_timeout', {})));
 }

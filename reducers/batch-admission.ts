@@ -31,6 +31,32 @@ export function findBatchFault(state: SessionState, report: BatchReport): Reject
   return null;
 }
 
+/** The call that an answer, or a report on a call that waits for one, names. */
+export function findCall(
+  state: SessionState,
+  named: { readonly batch_id: BatchId; readonly call_id: CallId },
+): Either<Rejection, CallState> {
+  const fault = findBatchFault(state, { batch_id: named.batch_id });
+  if (fault !== null) return left(fault);
+  const batch = state.active_tool_batch as ActiveToolBatch;
+  const call = callStateOf(batch, named.call_id);
+  return call === undefined ? left(unknownCall(batch, named.call_id)) : right(call);
+}
+
+const unknownCall = ({ batch_id }: ActiveToolBatch, id: CallId): Rejection =>
+  reject('unknown_call', '/call_id', `${batch_id} has no call "${id}"`);
+
+/** Null when the digest is that of the arguments of the call. */
+export function findDigestFault(
+  state: SessionState,
+  { call_id, arguments_digest }: { readonly call_id: CallId; readonly arguments_digest: Digest },
+): Rejection | null {
+  const planned = plannedOf((state.active_tool_batch as ActiveToolBatch).plan, call_id)?.call;
+  if (planned?.arguments_digest === arguments_digest) return null;
+  const recorded = planned?.arguments_digest ?? 'none';
+  return reject('arguments_mismatch', '/arguments_digest', `the digest of the recorded arguments is ${recorded}`);
+}
+
 interface OpenCall {
   readonly batch: ActiveToolBatch;
   readonly call: CallState;
@@ -49,7 +75,7 @@ function findOpenCall(state: SessionState, report: CallReport): Either<Rejection
   const batch = state.active_tool_batch as ActiveToolBatch;
   const call = callStateOf(batch, report.call_id);
   if (call === undefined) {
-    return left(reject('unknown_call', '/call_id', `${batch.batch_id} has no call "${report.call_id}"`));
+    return left(unknownCall(batch, report.call_id));
   }
   const planned = plannedOf(batch.plan, report.call_id)?.call;
   if (isTerminal(call.status) || planned === undefined) {

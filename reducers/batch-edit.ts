@@ -2,17 +2,10 @@
 // changes are collected in order and the batch is rebuilt once, so that the work is linear in the calls that change.
 import type { CallConsent } from '../schemas/consent.ts';
 import type { CallId } from '../schemas/ids.ts';
+import type { PreviewedFiles } from '../schemas/preview.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
-import {
-  type TimedCustom,
-  dependentsOf,
-  pageOf,
-  positionOf,
-  sharersOf,
-  slotOf,
-  timedCustomsOf,
-} from './batch-index.ts';
+import { type TimedCall, dependentsOf, pageOf, positionOf, sharersOf, slotOf, timedCallsOf } from './batch-index.ts';
 import { newBatchOutput } from './batch-results.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
@@ -36,10 +29,17 @@ export interface BatchEdit {
   settle(id: CallId, settlement: Settlement): void;
   /** Like {@link settle}, in an event that leaves no call queued: no time begins. */
   end(id: CallId, settlement: Settlement): void;
-  /** Queues a call that waits for a person; `approved` when the answer was about this very call. */
-  allow(id: CallId, by: 'answer' | 'grant'): void;
+  /**
+   * Queues a call that waits for a person; `approved` when the answer was about this very call. `previewed`: the files that
+   * must be as they were in the preview that the answer names.
+   */
+  allow(id: CallId, by: 'answer' | 'grant', previewed?: PreviewedFiles): void;
   /** Has a queued call wait for a person, who is asked until `dueAtMs`. The time of its next attempt stays. */
   ask(id: CallId, consent: CallConsent, dueAtMs: number | undefined): void;
+  /** Notes what a call that waits for a person would do, or why it is not known; it is owed no more. */
+  notePreview(id: CallId, preview: NonNullable<CallState['preview']>): void;
+  /** Has the preview of a call that waits for a person be made again: it was made in another place. */
+  previewAgain(id: CallId): void;
   /** Has a queued call run. What state waits for is over: no time ends a call that runs, only a report or a lost lease. */
   start(id: CallId, owner: CallState['owner']): void;
   /** Marks a running call whose bridge is to stop it. */
@@ -63,10 +63,14 @@ export function editBatch(next: NextState): BatchEdit {
     invariant(position !== undefined, `the batch has no call "${id}"`);
     return pages.at(position);
   };
-  /** The time to fulfil a custom call begins when everything it waits for has settled. */
+  /** The time to fulfil a custom call, or to say what a call would do, begins when everything it waits for has settled. */
   const startTimes = (changed: readonly CallId[]): void => {
-    for (const { call_id, withinMs } of timing.begins(changed)) {
-      put(call_id, inOrder({ ...call(call_id), due_at_ms: next.updated_at_ms + withinMs }));
+    for (const { call_id, timeFor, withinMs } of timing.begins(changed)) {
+      const at = next.updated_at_ms + withinMs;
+      put(
+        call_id,
+        inOrder({ ...call(call_id), ...(timeFor === 'answer' ? { due_at_ms: at } : { preview_until_ms: at }) }),
+      );
       times.add(call_id);
     }
   };
@@ -91,22 +95,7 @@ export function editBatch(next: NextState): BatchEdit {
     addTime: (id) => times.add(id),
     settle: (id, settlement) => startTimes(end(id, settlement)),
     end: (id, settlement) => void end(id, settlement),
-    allow(id, by) {
-      const { not_before_ms } = call(id);
-      const approved = by === 'answer' ? { approved: true } : {};
-      const waits = not_before_ms === undefined ? {} : { not_before_ms };
-      times.remove(id);
-      put(id, inOrder({ ...withoutOpen(call(id)), ...approved, ...waits, status: 'queued' }));
-      if (not_before_ms === undefined) startTimes([id]);
-      else times.add(id);
-    },
-    ask(id, asked, dueAtMs) {
-      const { due_at_ms: _ofTheCall, ...waiting } = call(id);
-      const due = dueAtMs === undefined ? {} : { due_at_ms: dueAtMs };
-      times.remove(id);
-      put(id, inOrder({ ...waiting, ...due, asked, status: 'waiting' }));
-      if (dueAtMs !== undefined) times.add(id);
-    },
+    ...questionEdits({ call, put, times, startTimes }),
     start(id, owner) {
       times.remove(id);
       put(id, { ...withoutTime(call(id)), owner, status: 'running' });
@@ -125,6 +114,50 @@ export function editBatch(next: NextState): BatchEdit {
   };
 }
 
+interface Edits extends Pick<BatchEdit, 'call' | 'put'> {
+  readonly times: Times;
+  readonly startTimes: (changed: readonly CallId[]) => void;
+}
+
+/** The changes of calls that wait for a person, and of those that do again. */
+const questionEdits = ({
+  call,
+  put,
+  times,
+  startTimes,
+}: Edits): Pick<BatchEdit, 'allow' | 'ask' | 'notePreview' | 'previewAgain'> => ({
+  allow(id, by, previewed) {
+    const { not_before_ms } = call(id);
+    const approved = {
+      ...(by === 'answer' ? { approved: true } : {}),
+      ...(previewed === undefined ? {} : { previewed }),
+    };
+    const waits = not_before_ms === undefined ? {} : { not_before_ms };
+    times.remove(id);
+    put(id, inOrder({ ...withoutOpen(call(id)), ...approved, ...waits, status: 'queued' }));
+    if (not_before_ms === undefined) startTimes([id]);
+    else times.add(id);
+  },
+  ask(id, asked, dueAtMs) {
+    const { due_at_ms: _ofTheCall, previewed: _ofTheAnswer, ...waiting } = call(id);
+    const due = dueAtMs === undefined ? {} : { due_at_ms: dueAtMs };
+    times.remove(id);
+    put(id, inOrder({ ...waiting, ...due, asked, status: 'waiting' }));
+    if (dueAtMs !== undefined) times.add(id);
+    startTimes([id]);
+  },
+  notePreview(id, preview) {
+    const { preview_until_ms: _over, ...rest } = call(id);
+    put(id, inOrder({ ...rest, preview }));
+    if (rest.due_at_ms === undefined) times.remove(id);
+  },
+  previewAgain(id) {
+    const { preview: _elsewhere, ...rest } = call(id);
+    put(id, rest);
+    startTimes([id]);
+  },
+});
+
 function withTimes(batch: ActiveToolBatch, timed: readonly CallId[]): ActiveToolBatch {
   if (timed.length > 0) return inOrder({ ...batch, timed });
   if (batch.timed === undefined) return batch;
@@ -134,10 +167,12 @@ function withTimes(batch: ActiveToolBatch, timed: readonly CallId[]): ActiveTool
 
 /** The call without what only an open call has. */
 function withoutOpen(call: CallState): CallState {
-  if (call.approved === undefined && call.asked === undefined && call.stopping === undefined) return withoutTime(call);
-  const { approved: _approved, asked: _asked, stopping: _stopping, ...rest } = call;
+  if (OPEN_FIELDS.every((field) => call[field] === undefined)) return withoutTime(call);
+  const { approved: _a, asked: _b, preview: _c, preview_until_ms: _d, previewed: _e, stopping: _f, ...rest } = call;
   return withoutTime(rest);
 }
+
+const OPEN_FIELDS = ['approved', 'asked', 'preview', 'preview_until_ms', 'previewed', 'stopping'] as const;
 
 /** The call without a time that state waits for. */
 function withoutTime(call: CallState): CallState {
@@ -156,9 +191,10 @@ interface Pages {
 /** The pages of a batch, each copied before its first change, and its counts. */
 function newPages(batch: ActiveToolBatch): Pages {
   const pages: CallState[][] = batch.pages.slice() as CallState[][];
-  const change = { queued: 0, running: 0, waiting: 0 };
-  const count = (status: CallStatus, by: number): void => {
+  const change = { previews: 0, queued: 0, running: 0, waiting: 0 };
+  const count = ({ status, preview_until_ms }: CallState, by: number): void => {
     if (status === 'queued' || status === 'running' || status === 'waiting') change[status] += by;
+    if (preview_until_ms !== undefined) change.previews += by;
   };
   const at = (position: number): CallState => pages[pageOf(position)]?.[slotOf(position)] as CallState;
   return {
@@ -170,19 +206,24 @@ function newPages(batch: ActiveToolBatch): Pages {
         page = page.slice();
         pages[index] = page;
       }
-      count(at(position).status, -1);
-      count(call.status, 1);
+      count(at(position), -1);
+      count(call, 1);
       page[slotOf(position)] = call;
     },
-    changed: () => ({
-      ...batch,
-      pages,
-      queued: batch.queued + change.queued,
-      running: batch.running + change.running,
-      ...(batch.waiting === undefined && change.waiting === 0
-        ? {}
-        : { waiting: (batch.waiting ?? 0) + change.waiting }),
-    }),
+    changed() {
+      const { previews: before = 0, ...rest } = batch;
+      const previews = before + change.previews;
+      const changed = {
+        ...rest,
+        pages,
+        queued: batch.queued + change.queued,
+        running: batch.running + change.running,
+        ...(batch.waiting === undefined && change.waiting === 0
+          ? {}
+          : { waiting: (batch.waiting ?? 0) + change.waiting }),
+      };
+      return previews === 0 ? changed : inOrder({ ...changed, previews });
+    },
   };
 }
 
@@ -216,13 +257,13 @@ function newTimes(before: readonly CallId[]): Times {
 }
 
 interface Timing {
-  /** The custom calls whose time begins after these calls changed, in the order of the plan. */
-  begins(changed: readonly CallId[]): readonly TimedCustom[];
+  /** The calls whose time begins after these calls changed, in the order of the plan. */
+  begins(changed: readonly CallId[]): readonly TimedCall[];
   /** Marks a call that lost its time and may get another one. */
   note(id: CallId): void;
 }
 
-// The first `begins` checks all custom calls. Those that have no time then wait for another call, so later ones check only
+// The first `begins` checks all calls that may have a time. Those that have no time then wait for another call, so later ones check only
 // the calls that depend on a changed call, directly or through calls that ended without having waited.
 function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
   const { plan } = batch;
@@ -231,13 +272,11 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
   const noted: CallId[] = [];
   let allChecked = false;
 
-  const mayBegin = ({ call_id }: TimedCustom): boolean => {
-    const { status, due_at_ms } = callOf(call_id);
-    return status === 'queued' && due_at_ms === undefined && openWaits(plan, call_id, statusOf).length === 0;
-  };
+  const mayBegin = ({ call_id, timeFor }: TimedCall): boolean =>
+    isTimeless(callOf(call_id), timeFor) && openWaits(plan, call_id, statusOf).length === 0;
 
-  /** The custom calls that may have waited for one of these calls. */
-  function waitingFor(changed: readonly CallId[]): readonly TimedCustom[] {
+  /** The timed calls that may have waited for one of these calls. */
+  function waitingFor(changed: readonly CallId[]): readonly TimedCall[] {
     const found = new Set<CallId>([...changed, ...noted]);
     const ended = [...changed];
     for (let id = ended.pop(); id !== undefined; id = ended.pop()) {
@@ -248,8 +287,8 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
         if (isTerminal(status) && hasNotWaited(plan, later, status)) ended.push(later);
       }
     }
-    const customs = [...found].flatMap((id) => timedCustomsOf(plan).get(id) ?? []);
-    return customs.sort((a, b) => a.place - b.place);
+    const timed = [...found].flatMap((id) => timedCallsOf(plan).get(id) ?? []);
+    return timed.sort((a, b) => a.place - b.place);
   }
 
   return {
@@ -257,12 +296,21 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
       noted.push(id);
     },
     begins(changed) {
-      const customs = timedCustomsOf(plan);
-      if (customs.size === 0) return [];
-      const candidates = allChecked ? waitingFor(changed) : [...customs.values()];
+      const timed = timedCallsOf(plan);
+      if (timed.size === 0) return [];
+      const candidates = allChecked ? waitingFor(changed) : [...timed.values()];
       allChecked = true;
       noted.length = 0;
       return candidates.filter(mayBegin);
     },
   };
 }
+
+/** Whether a call has no time yet that may begin: to fulfil it, or to say what it would do. */
+const isTimeless = (
+  { status, due_at_ms, preview, preview_until_ms }: CallState,
+  timeFor: TimedCall['timeFor'],
+): boolean =>
+  timeFor === 'answer'
+    ? status === 'queued' && due_at_ms === undefined
+    : status === 'waiting' && preview === undefined && preview_until_ms === undefined;

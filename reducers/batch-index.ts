@@ -1,7 +1,7 @@
 // Look-ups in an open batch by call id. They are derived from the frozen plan and the frozen observed calls, computed once
 // for each and collected with it; the state holds lists only.
 import type { CallId } from '../schemas/ids.ts';
-import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
+import { CALL_PAGE_SIZE, PREVIEW_MS } from '../schemas/limits.ts';
 import type { PlannedToolCall, ToolBatchPlan } from '../schemas/plan.ts';
 import type { ActiveToolBatch, CallState } from '../schemas/state.ts';
 
@@ -10,16 +10,19 @@ export interface PlannedAt {
   readonly group: number;
 }
 
-export interface TimedCustom {
+/** A call with a time that begins when everything the call waits for has settled. */
+export interface TimedCall {
   readonly call_id: CallId;
   /** Among the planned calls. */
   readonly place: number;
+  /** The time to fulfil a custom call, or to say what a call would do that waits for a person. */
+  readonly timeFor: 'answer' | 'preview';
   readonly withinMs: number;
 }
 
 const positions = new WeakMap<ActiveToolBatch['observed'], ReadonlyMap<CallId, number>>();
 const sharers = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, readonly CallId[]>>();
-const customs = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, TimedCustom>>();
+const timed = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, TimedCall>>();
 const dependents = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, readonly CallId[]>>();
 const plans = new WeakMap<ToolBatchPlan, ReadonlyMap<CallId, PlannedAt>>();
 
@@ -80,16 +83,17 @@ function listOf(lists: Map<CallId, CallId[]>, id: CallId): CallId[] {
   return list;
 }
 
-/** The calls that a person must fulfil within a time, by id, in the order of the plan. */
-export function timedCustomsOf(plan: ToolBatchPlan): ReadonlyMap<CallId, TimedCustom> {
-  let known = customs.get(plan);
+/** The calls that have a time once nothing is open that they wait for, by id, in the order of the plan. */
+export function timedCallsOf(plan: ToolBatchPlan): ReadonlyMap<CallId, TimedCall> {
+  let known = timed.get(plan);
   if (known === undefined) {
     known = new Map(
-      plan.planned_calls.flatMap(({ call_id, answer_within_ms: withinMs }, place) =>
-        withinMs === undefined ? [] : [[call_id, { call_id, place, withinMs }] as const],
-      ),
+      plan.planned_calls.flatMap(({ call_id, answer_within_ms: within, preview }, place): [CallId, TimedCall][] => {
+        if (within !== undefined) return [[call_id, { call_id, place, timeFor: 'answer', withinMs: within }]];
+        return preview === true ? [[call_id, { call_id, place, timeFor: 'preview', withinMs: PREVIEW_MS }]] : [];
+      }),
     );
-    customs.set(plan, known);
+    timed.set(plan, known);
   }
   return known;
 }

@@ -2,7 +2,7 @@
 import { canonicalText } from '../schemas/canonical.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
-import { CALL_PAGE_SIZE } from '../schemas/limits.ts';
+import { CALL_PAGE_SIZE, PREVIEW_MS } from '../schemas/limits.ts';
 import type { ToolBatchPlan } from '../schemas/plan.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { RunOutcome, RunState } from '../schemas/run.ts';
@@ -45,14 +45,18 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
   next.batches_started += 1;
   const calls = initialCalls(state, plan, opening);
   const waiting = calls.filter((call) => call.status === 'waiting').length;
+  const previews = calls.filter((call) => call.preview_until_ms !== undefined).length;
   const timed = calls.flatMap((call, index) =>
-    call.due_at_ms === undefined ? [] : [(opening.calls[index] as ToolCallObserved).call_id],
+    call.due_at_ms === undefined && call.preview_until_ms === undefined
+      ? []
+      : [(opening.calls[index] as ToolCallObserved).call_id],
   );
   next.active_tool_batch = {
     batch_id: brand<'BatchId'>(`batch-${next.batches_started}`),
     observed: opening.calls,
     pages: toPages(calls),
     plan,
+    ...(previews === 0 ? {} : { previews }),
     queued: calls.filter((call) => call.status === 'queued').length,
     run_id: run.run_id,
     running: 0,
@@ -67,6 +71,7 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
   const rejected = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
   const ttl = state.consent.policy.approval_ttl_ms;
   const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
+  const previewUntil = atMs + PREVIEW_MS;
   const rules = rulesOf(state);
   const outputs = newBatchOutput(rules, calls.length);
   const open = new Set<CallId>();
@@ -79,12 +84,16 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
       });
     }
     const planned = plannedOf(plan, call.call_id)?.call;
-    if (planned?.consent?.ask === 'person') open.add(call.call_id);
-    if (planned?.consent?.ask === 'person') return callState('waiting', due);
     if (planned?.executor.kind !== 'workflow') {
       const statusOf = (id: CallId): CallStatus => (open.has(id) ? 'queued' : 'succeeded');
       const ready = openWaits(plan, call.call_id, statusOf).length === 0;
       open.add(call.call_id);
+      if (planned?.consent?.ask === 'person') {
+        return callState(
+          'waiting',
+          planned.preview === true && ready ? { ...due, preview_until_ms: previewUntil } : due,
+        );
+      }
       const within = ready ? planned?.answer_within_ms : undefined;
       const answerBy = within === undefined ? {} : { due_at_ms: atMs + within };
       return callState('queued', answerBy);
@@ -97,13 +106,19 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
 // The fields are in canonical order, as everywhere in state, so that they are digested without being sorted.
 const callState = (
   status: CallStatus,
-  { code = null, due_at_ms, output = null }: Partial<Pick<CallState, 'code' | 'due_at_ms' | 'output'>>,
+  {
+    code = null,
+    due_at_ms,
+    output = null,
+    preview_until_ms,
+  }: Partial<Pick<CallState, 'code' | 'due_at_ms' | 'output' | 'preview_until_ms'>>,
 ): CallState => ({
   attempt: 1,
   code,
   ...(due_at_ms === undefined ? {} : { due_at_ms }),
   output,
   owner: null,
+  ...(preview_until_ms === undefined ? {} : { preview_until_ms }),
   status,
   terminal: false,
 });

@@ -29,8 +29,8 @@ export function countedDeadline(state: SessionState): number | null {
 const callDeadline = (state: SessionState, id: CallId): number => {
   const call = state.active_tool_batch === null ? undefined : callStateOf(state.active_tool_batch, id);
   // A call may have to wait for a person before its next attempt: only the question has a time then.
-  const notBefore = call?.status === 'waiting' ? undefined : call?.not_before_ms;
-  return notBefore ?? call?.due_at_ms ?? Infinity;
+  if (call?.status === 'waiting') return Math.min(call.preview_until_ms ?? Infinity, call.due_at_ms ?? Infinity);
+  return call?.not_before_ms ?? call?.due_at_ms ?? Infinity;
 };
 
 /** When the wall time of the run is used up, unless the run is ending already. */
@@ -51,6 +51,7 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
   expireCalls(
     next,
     (state.active_tool_batch?.timed ?? []).filter((id) => isDue(callDeadline(state, id))),
+    event.due_at_ms,
   );
   if (isDue(next.run?.retry?.not_before_ms)) {
     editRun(next, ({ retry }) => {
@@ -59,9 +60,9 @@ export function reachTime(next: NextState, event: EventOfKind<'TimeReached'>, st
   }
 }
 
-function expireCalls(next: NextState, ids: readonly CallId[]): void {
+function expireCalls(next: NextState, ids: readonly CallId[], reachedMs: number): void {
   if (ids.length === 0) return;
   const edit = editBatch(next);
-  for (const id of ids) expireCall(rulesOf(next), edit, id);
+  for (const id of ids) expireCall(rulesOf(next), edit, id, reachedMs);
   edit.finish();
 }

@@ -9,7 +9,7 @@ import { invariant } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';
 import { type EffectiveToolsInput, computeEffectiveTools, waitsForHostSession } from './effective-tools.ts';
-import { answerCustomCall, confirmCall } from './answers.ts';
+import { answerCustomCall, confirmCall, notePreview } from './answers.ts';
 import { owesCompaction } from './compaction.ts';
 import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
@@ -89,6 +89,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     if (detachedCall(state, event) === undefined) loseCall(next, event);
     else forgetDetached(next, event);
   },
+  CallPreviewed: notePreview,
   ToolBatchSettled: settleBatch,
   HostSessionUpdated: (next, event) => {
     applyHostSession(next, event.host_session);

@@ -124,6 +124,7 @@ function planCall(
   const claims = claimsWithin(room, hint, own);
   // Only an answer can be late: a call that a bridge runs ends by its report, within `timeout_ms`, or with its lease.
   const within = tool.executor.kind === 'custom' ? tool.answer_within_ms : undefined;
+  const previews = tool.preview === true && tool.executor.kind !== 'custom' && tool.executor.kind !== 'workflow';
   return {
     ...(within === undefined ? {} : { answer_within_ms: within }),
     arguments_digest: argumentsDigest(call),
@@ -134,6 +135,7 @@ function planCall(
     interrupt_behavior: tool.interrupt_behavior,
     output_bytes_max: tool.output_bytes_max,
     parallel_safe: hint.parallel_safe,
+    ...(previews ? { preview: true } : {}),
     read_only: tool.read_only,
     repeatable: tool.read_only || tool.idempotent,
     timeout_ms: tool.timeout_ms,

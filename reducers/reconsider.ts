@@ -42,11 +42,16 @@ export function reconsiderCalls(next: NextState, before: SessionState, event: In
   edit.finish();
 }
 
-/** An answer counts where it was given: what a person allowed in one place asks again in another. */
+/**
+ * An answer counts where it was given: what a person allowed in one place asks again in another. So does a preview: the files
+ * there are others.
+ */
 function withdrawApprovals(edit: BatchEdit, calls: readonly OpenCall[]): void {
   for (const { planned } of calls) {
     const call = edit.call(planned.call_id);
-    if (call.approved === true || isAmended(planned)) edit.put(planned.call_id, inOrder({ ...call, approved: false }));
+    if (call.status === 'waiting' && call.preview !== undefined) edit.previewAgain(planned.call_id);
+    else if (call.approved === true || isAmended(planned))
+      edit.put(planned.call_id, inOrder({ ...call, approved: false }));
   }
 }
 

@@ -18,8 +18,9 @@ const STOP = ['idle'] as const;
 const endings = { 'user.interrupt': END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
 /** A call or a retried generate becomes due, or the run, which ends then. */
 const timeReached = (...phases: readonly Phase[]) => ({ TimeReached: [...phases, ...STOP] }) as const;
-/** Answers by people while a batch is open. */
-const answers = (phase: Phase) => ({ 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
+/** What people are shown and answer while a batch is open. */
+const answers = (phase: Phase) =>
+  ({ CallPreviewed: [phase], 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
 
 export const RUN_TRANSITIONS = {
   idle: {
@@ -124,6 +125,7 @@ const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
   ToolCallSettled: true,
   ToolBatchSettled: true,
   LeaseExpired: true,
+  CallPreviewed: true,
   HostSessionUpdated: false,
   ToolRegistrySet: false,
   ToolProfileSelected: false,

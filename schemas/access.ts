@@ -59,6 +59,7 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
   ToolCallSettled: REPORTERS,
   ToolBatchSettled: REPORTERS,
   LeaseExpired: ENGINE,
+  CallPreviewed: REPORTERS,
   HostSessionUpdated: REPORTERS,
   ToolRegistrySet: OPERATORS,
   ToolProfileSelected: OPERATORS,

@@ -1,6 +1,18 @@
 // Effects: what a session is owed now by bridges, people and the engine. Derived from state and nothing else, so a
 // restart loses none (docs/design.md, law 2).
-import { type TypeOf, flag, integer, jsonObject, list, nullable, shape, tagged, text, variants } from './codec.ts';
+import {
+  type TypeOf,
+  either,
+  flag,
+  integer,
+  jsonObject,
+  list,
+  nullable,
+  shape,
+  tagged,
+  text,
+  variants,
+} from './codec.ts';
 import { CallConsent } from './consent.ts';
 import { Content } from './content.ts';
 import {
@@ -17,6 +29,7 @@ import {
   ToolName,
 } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CONCURRENCY_MAX, OUTPUT_BYTES_MAX, TOOLS_MAX } from './limits.ts';
+import { NoPreview, PreviewedFiles, RecordedPreview } from './preview.ts';
 import { modelFields } from './run.ts';
 import { TranscriptState } from './state.ts';
 import { ToolMode } from './tool-mode.ts';
@@ -110,6 +123,32 @@ export const Effect = variants('Effect', 'kind', {
       output_bytes_max: integer('output_bytes_max', 1, OUTPUT_BYTES_MAX),
       tool_concurrency_max: integer('tool_concurrency_max', 1, CONCURRENCY_MAX),
     },
+    {
+      ...argumentFields,
+      /**
+       * The files of the preview that the person named who allowed the call. When one of them is different now, the call must
+       * not run, and settles as `changed_since_preview`.
+       */
+      previewed: PreviewedFiles,
+    },
+  ),
+  /**
+   * Find out what a call that waits for a person would do, without doing it. Owed once, until `until_ms`. Answered with
+   * `CallPreviewed`, with this batch, call, attempt and digest.
+   */
+  'call.preview': tagged(
+    'call.preview',
+    {
+      ...common,
+      batch_id: BatchId,
+      call_id: CallId,
+      attempt: integer('attempt', 1),
+      tool_id: ToolId,
+      tool_name: ToolName,
+      executor: ToolExecutor,
+      arguments_digest: Digest,
+      until_ms: TimeMs,
+    },
     argumentFields,
   ),
   /**
@@ -119,7 +158,14 @@ export const Effect = variants('Effect', 'kind', {
   'agent.tool_use': tagged(
     'agent.tool_use',
     { ...asked, consent: CallConsent },
-    { ...argumentFields, due_at_ms: TimeMs },
+    {
+      ...argumentFields,
+      due_at_ms: TimeMs,
+      /** What the call would do, or why that is not known; absent while a bridge may still say it, and where none is asked. */
+      preview: either('Preview', RecordedPreview, NoPreview),
+      /** A bridge may say until then what the call would do. */
+      preview_until_ms: TimeMs,
+    },
   ),
   /**
    * Ask a person or an application to fulfil this call (openboa, "Custom tools"). Answered with

@@ -1,11 +1,24 @@
 // Ingress events: the facts recorded in a session (AOS P7, "Ingress/Event Changes"). A stored shape is never edited: a
 // change gets a new version `v` and an upcaster (schemas/upcast.ts), because logs outlive the code that wrote them.
-import { type Codec, type ShapeOf, type TypeOf, flag, integer, list, oneOf, tagged, text, variants } from './codec.ts';
+import {
+  type Codec,
+  type ShapeOf,
+  type TypeOf,
+  either,
+  flag,
+  integer,
+  list,
+  oneOf,
+  tagged,
+  text,
+  variants,
+} from './codec.ts';
 import { ConsentPolicy, GrantScope } from './consent.ts';
 import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, TOOLS_MAX } from './limits.ts';
 import { Exchange, Layout, Stop } from './model-turn.ts';
+import { CallPreview, NoPreview } from './preview.ts';
 import { namesRules } from './rules.ts';
 import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
@@ -78,6 +91,18 @@ const kinds = {
   ToolBatchSettled: [{ batch_id: BatchId, plan_hash: Digest }, {}, { results_digest: Digest }],
   /** The bridge that held a call is gone: the call is queued again, or its outcome is unknown. */
   LeaseExpired: [{ batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1) }, {}],
+  /** What a call that waits for a person would do, or why that cannot be said. It decides nothing and holds no answer up. */
+  CallPreviewed: [
+    {
+      batch_id: BatchId,
+      call_id: CallId,
+      attempt: integer('attempt', 1),
+      arguments_digest: Digest,
+      preview: either('Preview', CallPreview, NoPreview),
+    },
+    /** Where the files are; a preview of another place than the session's is refused. */
+    { place: HostPlace },
+  ],
   HostSessionUpdated: [{ host_session: HostSessionFacts }, { detail: message }],
   /** Replaces the registry, and the profiles when given. */
   ToolRegistrySet: [
@@ -110,11 +135,13 @@ const kinds = {
   RulesAdopted: [namesRules, by],
   /**
    * A person's answer to a call that waits for it (openboa, "Managed tool confirmation"); it counts once. `grant` allows
-   * further calls of the tool. `instead`, with a denial, is the call to make with other arguments, under a new id.
+   * further calls of the tool. `instead`, with a denial, is the call to make with other arguments, under a new id. `preview`, with
+   * a permission, is the digest of the recorded preview that the person saw: the call runs only while its files are as they
+   * were then.
    */
   'user.tool_confirmation': [
     { ...addressed, result: oneOf('result', ['allow', 'deny']) },
-    { message, grant: GrantScope, instead: ToolCallObserved, ...by },
+    { message, grant: GrantScope, instead: ToolCallObserved, preview: Digest, ...by },
   ],
   /** A person or an application has fulfilled a custom call (openboa, "Custom tools"). */
   'user.custom_tool_result': [

@@ -15,6 +15,7 @@ export * as limits from './limits.ts';
 export * from './model-turn.ts';
 export * from './pages.ts';
 export * from './plan.ts';
+export * from './preview.ts';
 export * from './record.ts';
 export * from './rejection.ts';
 export * from './run.ts';

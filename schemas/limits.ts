@@ -645,6 +645,25 @@ export const PREVIEW_CONTEXT_LINES = 3;
 export const PREVIEW_FILE_CHARS_MAX = 2 * 1_048_576;
 /** Most changed lines a comparison looks for. Beyond it the preview has no comparison. */
 export const PREVIEW_CHANGES_MAX = 500;
+/**
+ * How long a call that waits for a person may get its preview from a bridge, in milliseconds; then it has none. The fold reads
+ * it: another value needs a new rule set.
+ */
+export const PREVIEW_MS = 30_000;
+/** Largest file that a host makes a preview of, in bytes. A call that would change a larger one has none. */
+export const PREVIEW_FILE_BYTES_MAX = 4 * 1_048_576;
+/** How long a bridge works on one preview, in milliseconds. Then it reports that there is none. */
+export const PREVIEW_WORK_MS_MAX = 10_000;
+/** Most files of one preview. A call that would change more has none. */
+export const PREVIEW_FILES_MAX = 64;
+/** Most characters of the paths of all files of one preview, in UTF-16 units. A call with more has none. */
+export const PREVIEW_PATHS_CHARS_MAX = 8_192;
+/** Largest diff of a recorded preview, in bytes: that of a preview of the most characters. A larger one is refused. */
+export const PREVIEW_DIFF_BYTES_MAX = 3 * PREVIEW_CHARS_MAX;
+/** The longest time that the comparisons for one preview take in a bridge, in milliseconds. Then files are shown uncompared. */
+export const PREVIEW_DIFF_MS_MAX = 100;
+/** How long a terminal waits for the preview of a call before it asks about it, in milliseconds. */
+export const PREVIEW_SHOWN_WITHIN_MS = 1_000;
 /** The longest time that the comparison for a preview takes, in milliseconds. */
 export const PREVIEW_COMPARE_MS_MAX = 1_000;
 

@@ -40,6 +40,8 @@ export const PlannedToolCall = shape(
     shares: CallId,
     /** How long a person may take to fulfil the call, in milliseconds. */
     answer_within_ms: integer('answer_within_ms', 1, APPROVAL_TTL_MS_MAX),
+    /** True, or absent: the call gets a preview when it waits for a person. */
+    preview: flag,
   },
 );
 export type PlannedToolCall = TypeOf<typeof PlannedToolCall>;

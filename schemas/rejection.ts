@@ -77,6 +77,10 @@ export const REJECTIONS = {
   waits_for_person: 'The call waits for a person. Wait for the answer: nothing else may start or settle it.',
   shares_result: 'The call shares the result of an earlier call. Report that call.',
   arguments_mismatch: 'The digest is not that of the arguments of the call. Read the call again before you answer.',
+  preview_not_owed:
+    'No preview of the call is owed: it has one, it was answered, its time is over, or its tool makes none. Drop the report.',
+  preview_mismatch:
+    'The answer names another preview than the call has. Read the question again, and name the preview that it shows, or none.',
   grant_invalid:
     'The grant cannot be given. Give it with the result allow, and name an argument and a pattern, or neither.',
   grants_full: 'The session cannot hold more grants. Set its policy instead.',

@@ -1,6 +1,6 @@
 // SessionState: everything that decides what happens next, and nothing else (AOS P7, "Session State Changes";
 // docs/design.md, "State"). Plain JSON; an empty slot is null. History is in the stream, not here.
-import { type TypeOf, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
+import { type TypeOf, either, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { CallConsent, ConsentState } from './consent.ts';
 import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, Version } from './ids.ts';
@@ -16,6 +16,7 @@ import {
   UNDOS_MAX,
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
+import { NoPreview, PreviewedFiles, RecordedPreview } from './preview.ts';
 import { namesRules } from './rules.ts';
 import { Layout } from './model-turn.ts';
 import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';
@@ -68,6 +69,12 @@ export const CallState = shape(
     asked: CallConsent,
     /** When the question to a person expires, or the time to fulfil the call. */
     due_at_ms: TimeMs,
+    /** What the call would do, or why that is not known, while it waits for a person. */
+    preview: either('Preview', RecordedPreview, NoPreview),
+    /** The preview is owed until this time. Only while the call waits for a person. */
+    preview_until_ms: TimeMs,
+    /** The person who allowed the call named its preview: it runs only while these files are as they were then. */
+    previewed: PreviewedFiles,
     /** The attempt failed; the next one is not owed before this time. */
     not_before_ms: TimeMs,
     /** What the model gets with the output. */
@@ -94,7 +101,9 @@ export const ActiveToolBatch = shape(
   {
     /** Calls that wait for a person; absent in a batch that asks no one. */
     waiting: integer('waiting', 0, CALLS_PER_BATCH_MAX),
-    /** Calls with a time that state waits for, `due_at_ms` or `not_before_ms`. */
+    /** Calls whose preview is owed; absent in a batch without one. */
+    previews: integer('previews', 0, CALLS_PER_BATCH_MAX),
+    /** Calls with a time that state waits for: `due_at_ms`, `not_before_ms` or `preview_until_ms`. */
     timed: list(CallId, CALLS_PER_BATCH_MAX),
   },
 );

@@ -87,6 +87,11 @@ export const ToolSpec = shape(
     output_schema: jsonObject,
     /** How long a person may take to fulfil a custom call, in milliseconds; absent for no limit. Only on custom tools. */
     answer_within_ms: integer('answer_within_ms', 1, APPROVAL_TTL_MS_MAX),
+    /**
+     * What runs the tool can say what a call would change before it runs: a call that waits for a person gets a preview. Does
+     * nothing on a tool whose calls a person or the fold settles.
+     */
+    preview: flag,
   },
 );
 export type ToolSpec = TypeOf<typeof ToolSpec>;

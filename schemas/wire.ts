@@ -125,10 +125,11 @@ const effectKind = oneOf('effect kind', [
   'batch.settle',
   'host_session.open',
   'call.undo',
+  'call.preview',
 ]);
 
 const wanted = {
-  kinds: list(effectKind, 8),
+  kinds: list(effectKind, 9),
   tools: list(text('tool pattern', { min: 1, max: 128 }), TOOLS_MAX),
   max: integer('max', 1, LEASE_EFFECTS_MAX),
 } as const;

@@ -10,7 +10,7 @@ import { newCallStarts } from './call-start.ts';
 import { type CallEnd, notRun, runBounded } from '../executors/bounded-run.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
-import { type Executor, type Executors, contextOf } from '../executors/executors.ts';
+import { type CallContext, type Executor, type Executors, contextOf } from '../executors/executors.ts';
 import type { HeldCall, ToolCall } from './held-call.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { Link } from '../engine-link/link.ts';
@@ -85,9 +85,9 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     }
     // If this process was suspended meanwhile, another bridge may hold the call by now, or run calls that conflict with it.
     if (!leases.isFresh(effect)) return mustEnd(call) ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
-    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms, output_bytes_max } = effect;
+    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms } = effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
-    const context = contextOf(call.stop, { timeoutMs: timeout_ms, outputBytesMax: output_bytes_max, putBlob });
+    const context = contextFor(call, putBlob);
     const { code, args } = ready.right;
     const bounds = { clock, timeoutMs: timeout_ms, stop: call.stop, redactor: options.redactor };
     return await runBounded(async () => await code.run(effect, args, context), bounds);
@@ -127,6 +127,12 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   };
 }
 
+function contextFor({ effect, stop }: HeldCall, putBlob: PutBlob): CallContext {
+  const { timeout_ms: timeoutMs, output_bytes_max: outputBytesMax, previewed } = effect;
+  const limits = { timeoutMs, outputBytesMax, putBlob };
+  return contextOf(stop, previewed === undefined ? limits : { ...limits, previewed });
+}
+
 /** The exact arguments of a call and the code that runs it; the report of a call that must not run. */
 async function readyToRun(
   { planCheck, executors }: CallRunnerOptions,
@@ -137,15 +143,18 @@ async function readyToRun(
   return isLeft(args) ? args : codeFor(effect, executors.find(effect.tool_id), toolRef, args.right);
 }
 
-/** The executor of a call; the report of a call that this process has no code for. */
+/** The executor of a call; the report of a call that this process has no code for, or cannot compare the files of. */
 function codeFor(
-  { tool_id }: ToolCall,
+  { tool_id, previewed }: ToolCall,
   executor: Executor | null,
   planned: Digest | null,
   args: JsonObject,
 ): Either<CallReport, { readonly code: Executor; readonly args: JsonObject }> {
   if (executor === null) {
     return left(failedReport('executor_missing', `no executor of this bridge runs "${tool_id}"`));
+  }
+  if (previewed !== undefined && executor.preview === undefined) {
+    return left(failedReport('changed_since_preview', NOT_COMPARED));
   }
   const { definitions = {} } = executor;
   const isChanged = Object.hasOwn(definitions, tool_id) && definitions[tool_id] !== planned;
@@ -154,6 +163,10 @@ function codeFor(
 
 const TOOL_CHANGED =
   'the call was not run: its tool has changed since the call was planned. Make the call again if it is still needed.';
+
+const NOT_COMPARED =
+  'the call was not run: a person allowed it with a preview, and this bridge cannot compare the files with those of the ' +
+  'preview. Make the call again if it is still needed.';
 
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';

@@ -63,12 +63,20 @@ export function newPlanCheck(readBlob: ReadBlob): PlanCheck {
     check(call, plan) {
       const fault = planFault(call, plan);
       if (fault !== null) return E.left(mismatch(fault));
-      const { arguments_ref: ref } = call;
-      return ref === undefined ? checkDigest(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
+      return exactArguments(call, readBlob);
     },
     consentOf: (call, plan) => planned(call, plan)?.consent ?? null,
     toolRefOf: (call, plan) => planned(call, plan)?.tool_ref ?? null,
   };
+}
+
+/** A leased call, as far as its arguments go. */
+type Argued = Pick<EffectOfKind<'tool.call' | 'call.preview'>, 'arguments' | 'arguments_ref' | 'arguments_digest'>;
+
+/** The arguments of a call, checked against their digest. Synchronous when no blob has to be fetched. */
+export function exactArguments(call: Argued, readBlob: ReadBlob): Checked | Promise<Checked> {
+  const { arguments_ref: ref } = call;
+  return ref === undefined ? checkDigest(call, call.arguments ?? {}) : loadArguments(call, ref, readBlob);
 }
 
 /** Fields that the plan and the leased call share, and that must be equal. */
@@ -82,7 +90,7 @@ const plannedFields = [
   'output_bytes_max',
 ] as const;
 
-const loadArguments = async (call: ToolCall, content: Content, readBlob: ReadBlob): Promise<Checked> =>
+const loadArguments = async (call: Argued, content: Content, readBlob: ReadBlob): Promise<Checked> =>
   pipe(
     await argumentsText(content, readBlob),
     E.chain(parseArguments),
@@ -110,7 +118,7 @@ const parseArguments = (text: string): Checked =>
     E.mapLeft(() => mismatch('its arguments are not a JSON object')),
   );
 
-const checkDigest = (call: ToolCall, args: JsonObject): Checked =>
+const checkDigest = (call: Argued, args: JsonObject): Checked =>
   digestJson(args) === call.arguments_digest
     ? E.right(args)
     : E.left(mismatch('its arguments do not match the digest in the plan'));

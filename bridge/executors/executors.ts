@@ -2,10 +2,12 @@
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import type { PreviewedFiles } from '../../schemas/preview.ts';
 import type { HostPlace } from '../../schemas/tool-set.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import type { CallReport } from './call-report.ts';
+import type { PreviewReport } from './preview-report.ts';
 
 /** Identifies a call. `host_session.open` also runs as a call, outside any batch. */
 export type CallTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id' | 'executor'>;
@@ -19,12 +21,17 @@ export interface CallContext {
   readonly outputBytesMax: number;
   /** Stores bytes as a blob. */
   readonly putBlob: (bytes: Uint8Array) => Promise<Digest>;
+  /**
+   * The files of the preview that the person named who allowed the call. When one of them is different now, `run` changes
+   * nothing, and fails as `changed_since_preview`.
+   */
+  readonly previewed?: PreviewedFiles;
 }
 
 /** The signal is created when it is first read; see {@link StopSwitch.signal}. */
 export const contextOf = (
   stop: StopSwitch,
-  { timeoutMs, outputBytesMax, putBlob }: Omit<CallContext, 'signal'>,
+  { timeoutMs, outputBytesMax, putBlob, previewed }: Omit<CallContext, 'signal'>,
 ): CallContext => ({
   get signal() {
     return stop.signal;
@@ -32,6 +39,7 @@ export const contextOf = (
   timeoutMs,
   outputBytesMax,
   putBlob,
+  ...(previewed === undefined ? {} : { previewed }),
 });
 
 export interface Executor {
@@ -45,6 +53,11 @@ export interface Executor {
   readonly definitions?: Readonly<Record<string, Digest>>;
   /** May throw, and may be slow to stop: both end as failed calls. */
   run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
+  /**
+   * What a call would do, found without doing it, for a person who is asked about it. An executor that has it compares
+   * `previewed` in `run`. May throw, and may be slow: then there is no preview.
+   */
+  readonly preview?: Preview;
   /** Restores files of its workspace, all or none. Absent when the executor cannot restore files. */
   readonly restore?: Restore;
   /** Where its calls run; each start states it. Absent when the calls do not depend on a host. */
@@ -53,6 +66,12 @@ export interface Executor {
   readonly workspace?: string;
 }
 
+export type Preview = (
+  call: CallTarget,
+  args: JsonObject,
+  context: Pick<CallContext, 'signal'>,
+) => PreviewReport | Promise<PreviewReport>;
+
 export type Restore = (files: readonly RestorableFile[]) => CallReport;
 
 export interface Executors {
@@ -60,6 +79,8 @@ export interface Executors {
   readonly tools: readonly string[];
   /** The executor that runs this tool: an exact id wins over a prefix, a longer prefix over a shorter one. */
   find(toolId: string): Executor | null;
+  /** Whether one of them makes previews. */
+  readonly previews: boolean;
   /** The `restore` of the first executor that has one; null when none has. */
   readonly restore: Restore | null;
   /** The workspace of that executor; null when it names none. */
@@ -80,6 +101,7 @@ export function combineExecutors(executors: readonly Executor[]): Executors {
       const prefix = routes.find(({ pattern }) => pattern.endsWith('*') && toolId.startsWith(pattern.slice(0, -1)));
       return (exact ?? prefix)?.executor ?? null;
     },
+    previews: executors.some(({ preview }) => preview !== undefined),
     restore: restoring?.restore ?? null,
     workspace: restoring?.workspace ?? null,
   };

@@ -12,21 +12,28 @@ import { type CallReport, failedReport } from './call-report.ts';
 import type { CallContext, Executor } from './executors.ts';
 
 export function hostExecutor(
-  host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host, 'restore' | 'workspaceName' | 'place'>>,
+  host: Pick<Host, 'run' | 'has'> & Partial<Pick<Host, 'preview' | 'restore' | 'workspaceName' | 'place'>>,
 ): Executor {
-  const { restore, workspaceName, place } = host;
+  const { preview, restore, workspaceName, place } = host;
   const named = workspaceName === undefined ? {} : { workspace: workspaceName };
   return {
+    ...(preview === undefined ? {} : { preview: ({ tool_id }, args) => preview(tool_id, args) }),
     ...(restore === undefined ? {} : { restore: (files) => reportOf(restore(files), {}) }),
     ...named,
     ...(place === undefined ? {} : { place }),
     tools: ['host.*'],
     async run({ session_id, tool_id }, args, context) {
       if (!host.has(tool_id)) return failedReport('executor_missing', `this host has no tool "${tool_id}"`);
-      const { signal, timeoutMs } = context;
+      const { signal, timeoutMs, previewed } = context;
       // Leaves room for the line that names the whole output when the text is cut.
       const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
-      const outcome = await host.run(tool_id, args, { sessionId: session_id, signal, timeoutMs, outputBytesMax });
+      const outcome = await host.run(tool_id, args, {
+        sessionId: session_id,
+        signal,
+        timeoutMs,
+        outputBytesMax,
+        ...(previewed === undefined ? {} : { previewed }),
+      });
       const kept: KeptSpill =
         outcome.spill === undefined ? unkeptOf(outcome) : await keepSpill(outcome.spill.path, context);
       const changes = await keepChanges(outcome.changes ?? [], context);
@@ -101,12 +108,14 @@ function reportOf(
   outcome: HostOutcome,
   kept: Pick<CallReport, 'attachments' | 'whole' | 'changes' | 'workspace'>,
 ): CallReport {
-  const { success, code, text, data, hostSession } = outcome;
+  const { success, code, text, data, hostSession, nextAction } = outcome;
   return {
     success,
     text,
     ...(success || code === undefined ? {} : { code }),
     ...(data === undefined ? {} : { data }),
+    // With a next step, the model goes on, also in a run that a failure would end.
+    ...(nextAction === undefined ? {} : { nextAction, needsFollowup: true }),
     ...kept,
     ...(hostSession === undefined ? {} : { host_session: hostSession }),
   };

@@ -15,11 +15,12 @@ interface Abilities {
 export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wanted {
   const opens = executors.find(OPEN_TOOL) === null ? [] : (['host_session.open'] as const);
   const undoes = executors.restore === null ? [] : (['call.undo'] as const);
+  const previews = executors.previews ? (['call.preview'] as const) : [];
   return {
     kinds:
       undoOnly === true
         ? undoes
-        : ['llm.generate', 'llm.compact', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes],
+        : ['llm.generate', 'llm.compact', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes, ...previews],
     tools: executors.tools,
     max,
     ...(executors.workspace === null ? {} : { workspace: executors.workspace }),

@@ -1,8 +1,9 @@
 // The host of one bridge process: it runs the host tools in one workspace. For each call it checks the host session, runs
 // the tool, and makes the outcome safe to send: secrets replaced, text well formed, not empty and cut to the allowed size.
 import type { JsonObject } from '../../schemas/json.ts';
-import { OUTPUT_BYTES_DEFAULT } from '../../schemas/limits.ts';
+import { MESSAGE_CHARS_MAX, OUTPUT_BYTES_DEFAULT } from '../../schemas/limits.ts';
 import { brand } from '../../schemas/ids.ts';
+import type { NoPreview } from '../../schemas/preview.ts';
 import type { HostPlace, HostSessionFacts, SandboxLevel } from '../../schemas/tool-set.ts';
 import { createRunningCommands } from './exec/running-commands.ts';
 import { openSandbox } from './exec/sandbox.ts';
@@ -13,6 +14,8 @@ import { createHostSessions } from './host-session.ts';
 import { HOST_TOOLS } from './host-tools.ts';
 import { type HostOutcome, ToolFault, failed } from './outcome.ts';
 import { recoverPatches, recoveryNotes } from './patch/recover-patches.ts';
+import { HOST_PREVIEWS, type HostPreview, previewChanges } from './preview/host-previews.ts';
+import { refuseChanged } from './preview/previewed-files.ts';
 import { createRedactor } from '../secrets/redactor.ts';
 import { type Scratch, openScratch } from './scratch.ts';
 import type { HostCallContext, HostParts, HostTool } from './tool.ts';
@@ -37,6 +40,11 @@ export interface Host {
   readonly recoveryNotes: readonly string[];
   /** Never rejects: every failure is an outcome with `success: false`. */
   run(toolId: string, args: JsonObject, context: HostCallContext): Promise<HostOutcome>;
+  /**
+   * What a call of a file tool would change; writes nothing. Never throws. It needs no host session, because it is shown to the
+   * person who is asked about the call.
+   */
+  preview(toolId: string, args: JsonObject): HostPreview | NoPreview;
   /** Puts files back, all or none. Never throws. It needs no host session, because a person asks for it. */
   restore(files: readonly RestorableFile[]): HostOutcome;
   /** Whether the host has a tool of this id. */
@@ -137,6 +145,7 @@ function createHost(parts: HostParts, notes: readonly string[], gitQuarantined: 
       const outcome = await runChecked(toolId, args, context, { parts, closed: closing !== undefined });
       return fitOutcome(outcome, context.outputBytesMax, parts);
     },
+    preview: (toolId, args) => preview(parts, toolId, args, closing !== undefined),
     restore: (files) => fitOutcome(restore(parts, files, closing !== undefined), OUTPUT_BYTES_DEFAULT, parts),
     close() {
       closing ??= closeParts(parts);
@@ -165,6 +174,18 @@ async function runChecked(
   }
 }
 
+function preview(parts: HostParts, toolId: string, args: JsonObject, closed: boolean): HostPreview | NoPreview {
+  try {
+    if (closed) throw new ToolFault('host_closed', 'the host is closed; nothing was looked at');
+    const stage = HOST_PREVIEWS.get(toolId);
+    if (stage === undefined) throw new ToolFault('no_preview', `the host makes no previews of calls of "${toolId}"`);
+    return previewChanges(stage(args, parts), parts);
+  } catch (error) {
+    const { code = 'preview_failed', text } = failed(error);
+    return { code, message: parts.redactor.text(text).slice(0, MESSAGE_CHARS_MAX).toWellFormed() };
+  }
+}
+
 function restore({ workspace, scratch }: HostParts, files: readonly RestorableFile[], closed: boolean): HostOutcome {
   try {
     if (closed) throw new ToolFault('host_closed', 'the host is closed; no file was put back');
@@ -182,6 +203,7 @@ async function runTool(
   context: HostCallContext,
 ): Promise<HostOutcome> {
   try {
+    refuseChanged(parts.workspace, context.previewed);
     return await tool(args, parts, context);
   } catch (error) {
     return failed(error);

@@ -36,6 +36,8 @@ export interface HostOutcome {
   readonly code?: string;
   /** What the model reads: well-formed Unicode, never empty. */
   readonly text: string;
+  /** What to do next, for a program that drives the model; only on failures that say it. */
+  readonly nextAction?: string;
   /** Structured payload: counts, `exit_code`, changed paths. Numbers are integers. */
   readonly data?: JsonObject;
   /** A file with the whole output, when `text` holds only its head and tail. The caller uploads it and deletes it. */
@@ -60,13 +62,19 @@ export class ToolFault extends Error {
   readonly code: string;
   readonly data: JsonObject | undefined;
   readonly hostSession: HostSessionFacts | undefined;
+  readonly nextAction: string | undefined;
 
-  constructor(code: string, message: string, more: { data?: JsonObject; hostSession?: HostSessionFacts } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    more: { data?: JsonObject; hostSession?: HostSessionFacts; nextAction?: string } = {},
+  ) {
     super(message);
     this.name = 'ToolFault';
     this.code = code;
     this.data = more.data;
     this.hostSession = more.hostSession;
+    this.nextAction = more.nextAction;
   }
 }
 
@@ -80,6 +88,7 @@ export function failed(error: unknown): HostOutcome {
     code: fault.code,
     text: `${fault.code}: ${fault.message}`,
     ...(fault.data === undefined ? {} : { data: fault.data }),
+    ...(fault.nextAction === undefined ? {} : { nextAction: fault.nextAction }),
     ...(fault.hostSession === undefined ? {} : { hostSession: fault.hostSession }),
   };
 }

@@ -1,4 +1,5 @@
 // The signature of a host tool, and what every call of one receives.
+import type { PreviewedFiles } from '../../schemas/preview.ts';
 import type { HostPlace } from '../../schemas/tool-set.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { RunningCommands } from './exec/running-commands.ts';
@@ -20,6 +21,8 @@ export interface HostCallContext {
   readonly timeoutMs: number;
   /** The most bytes of UTF-8 that the model reads of the output. */
   readonly outputBytesMax: number;
+  /** The files of the preview with which the call was allowed: the call changes nothing when one of them is different now. */
+  readonly previewed?: PreviewedFiles;
   /** Called with lines that say how far the call is. */
   readonly onProgress?: (text: string) => void;
 }

@@ -1,6 +1,7 @@
 // Calls that wait for a person, as an application sees them, and its answers.
 import {
   type CallConsent,
+  Digest,
   type GrantScope,
   type Ingress,
   type JsonObject,
@@ -11,7 +12,7 @@ import {
 } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
 import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
-import { argumentsOf, storeText } from './contents.ts';
+import { argumentsOf, storeText, wholeText } from './contents.ts';
 
 /** Names the question that is answered, as it was shown; a question is one, with all of its fields. */
 export interface QuestionAddress {
@@ -38,8 +39,20 @@ export interface Question extends QuestionAddress {
   readonly reasons: CallConsent['reasons'];
   /** Until when it may be answered, in milliseconds since 1970; null without a limit. */
   readonly dueAtMs: number | null;
+  /** What the call would do, once its bridge has said it; null before, and for tools that cannot say it. */
+  readonly preview: QuestionPreview | null;
   /** Answers it, once. Throws a RejectedError when the call does not wait for this answer any more. */
   readonly answer: (answer: Answer) => Promise<void>;
+}
+
+/** What a call would do. */
+export interface QuestionPreview {
+  /** Names it in an answer: the call then runs only while its files are as they were. */
+  readonly digest: string;
+  /** Lines for people, each with its mark; null when they are stored and cannot be read. */
+  readonly diff: string | null;
+  /** The files that it would change, relative to the workspace. */
+  readonly files: readonly string[];
 }
 
 /** `true` and `false` are short for an approval and a denial; a `text` is what a person did, for a `task`. */
@@ -49,6 +62,8 @@ export type Answer =
       readonly allow: true;
       /** Further calls are allowed for the rest of the session: all of this tool, or those that a pattern fits. */
       readonly grant?: GrantScope;
+      /** The digest of the preview that the person saw; with another one than the question has now, the answer is refused. */
+      readonly preview?: string;
       /** Who answers: recorded with the answer. */
       readonly by?: string;
     }
@@ -98,8 +113,16 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
     arguments: await argumentsOf(client, action),
     reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
     dueAtMs: action.due_at_ms ?? null,
+    preview: await previewOf(client, action),
     answer: (answer) => answerAction(client, action, answer),
   };
+}
+
+async function previewOf(client: EngineClient, action: RequiredAction): Promise<QuestionPreview | null> {
+  const preview = action.kind === 'agent.tool_use' ? action.preview : undefined;
+  if (preview === undefined || !('digest' in preview)) return null;
+  const { digest, diff, files } = preview;
+  return { digest, diff: await wholeText(client, diff).catch(() => null), files: files.map(({ path }) => path) };
 }
 
 /** No such call waits for a person: it was answered, was cancelled, or has other arguments. */
@@ -158,7 +181,8 @@ async function answerEvent(client: EngineClient, action: RequiredAction, answer:
   }
   if (said.allow) {
     const grant = said.grant === undefined ? {} : { grant: said.grant };
-    return { kind: 'user.tool_confirmation', ...address, result: 'allow', ...grant };
+    const preview = said.preview === undefined ? {} : { preview: mustBe(decode(Digest, said.preview)) };
+    return { kind: 'user.tool_confirmation', ...address, result: 'allow', ...grant, ...preview };
   }
   const { message, instead } = said;
   return {

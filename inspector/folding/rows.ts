@@ -76,6 +76,10 @@ const TEXTS: { readonly [K in IngressEvent['kind']]?: Text<K> } = {
     `${call_id} ${code ?? outcome ?? (result.success ? 'succeeded' : 'failed')} ${lineOfContent(output)}`,
   ToolBatchSettled: ({ batch_id }) => batch_id,
   LeaseExpired: ({ call_id, attempt }) => `${call_id}, attempt ${attempt}`,
+  CallPreviewed: ({ call_id, preview }) =>
+    'code' in preview
+      ? `${call_id}: no preview, ${preview.message}`
+      : `${call_id} would change ${preview.files.map(({ path }) => path).join(', ')}`,
   HostSessionUpdated: ({ host_session: { host_session_status } }) => host_session_status ?? '',
   ToolRegistrySet: ({ registry }) => `${registry.length} tools`,
   ToolProfileSelected: ({ profile_id }) => profile_id,

@@ -78,7 +78,7 @@ export const DiffLines = ({
   </>
 );
 
-const DIFF_CLASS = { '+': 'added', '-': 'removed', ' ': 'same', '@': 'place' } as const;
+const DIFF_CLASS = { '+': 'added', '-': 'removed', ' ': 'same', '@': 'place', '»': 'noted' } as const;
 
 export function JsonDiffTable(props: {
   readonly diff: ShownDiff;

@@ -36,14 +36,14 @@ export async function answerQuestion(
 }
 
 async function eventOf(client: EngineClient, given: AnswerGiven, action: RequiredAction, by: string): Promise<Ingress> {
-  const { answer } = given;
+  const { answer, preview } = given;
   switch (answer.kind) {
     case 'allow':
-      return allowing(action, by);
+      return allowing(action, by, undefined, preview);
     case 'allow_for_session':
-      return allowing(action, by, {});
+      return allowing(action, by, {}, preview);
     case 'allow_by_pattern':
-      return allowing(action, by, { argument: answer.argument, pattern: answer.pattern });
+      return allowing(action, by, { argument: answer.argument, pattern: answer.pattern }, preview);
     case 'deny':
       return denying(action, by, { message: answer.message });
     case 'run_instead':

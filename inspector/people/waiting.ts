@@ -9,10 +9,11 @@ import type { SessionSummary } from '../../schemas/wire.ts';
 import { allSessions } from '../../src/client/all-sessions.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
-import { storedArguments } from '../../src/client/stored-arguments.ts';
+import { storedArguments, storedText } from '../../src/client/stored-arguments.ts';
 import { type RequiredAction, questionDigest, requiredActions } from '../../src/core/index.ts';
 import { describeGrant } from '../../src/shown/describe-grant.ts';
-import type { Question, Waiting, WaitingName } from '../protocol.ts';
+import { type PreviewLine, readDiff } from '../../src/shown/diff-lines.ts';
+import type { DiffLine, Question, QuestionPreview, Waiting, WaitingName } from '../protocol.ts';
 
 /** Sessions whose questions are read at once; those of further ones come when these are answered. */
 const SESSIONS_READ_MAX = 200;
@@ -97,8 +98,26 @@ async function questionOf(
     arguments_text: args === null ? '' : JSON.stringify(args, null, 2),
     grants: { session: describeGrant(action, {}), arguments: patternsIn(args ?? {}) },
     title: title ?? null,
+    preview: await previewOf(client, action),
   };
 }
+
+async function previewOf(
+  client: Pick<EngineClient, 'getBlob'>,
+  action: RequiredAction,
+): Promise<QuestionPreview | null> {
+  if (action.kind !== 'agent.tool_use') return null;
+  const { preview, preview_until_ms } = action;
+  if (preview === undefined) return preview_until_ms === undefined ? null : { state: 'awaited' };
+  if ('code' in preview) return { state: 'none', why: preview.message };
+  const diff = await storedText(client, preview.diff);
+  if (diff === null) return { state: 'none', why: 'it is stored and cannot be read' };
+  return { state: 'shown', digest: preview.digest, lines: readDiff(diff).map(lineOf) };
+}
+
+const lineOf = ({ mark, text }: PreviewLine): DiffLine => ({ sign: SIGNS[mark], text });
+
+const SIGNS = { '+': '+', '-': '-', ' ': ' ', '|': ' ', note: '»', place: '@' } as const;
 
 /** The arguments that a pattern may stand for: a text, or a list of words. */
 const patternsIn = (args: JsonObject): readonly string[] =>

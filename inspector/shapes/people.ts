@@ -6,7 +6,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { ForkedRun } from '../../schemas/wire.ts';
 import type { FirstAnswer } from '../../src/client/first-answer.ts';
 import type { RequiredAction } from '../../src/core/index.ts';
-import type { UndoState } from './turn.ts';
+import type { DiffLine, UndoState } from './turn.ts';
 
 export interface Waiting {
   readonly questions: readonly Question[];
@@ -25,7 +25,15 @@ export interface Question {
   /** What would be granted, for the grants that are possible: whole tool, or a pattern on one argument. */
   readonly grants: { readonly session: string; readonly arguments: readonly string[] };
   readonly title: string | null;
+  /** What the call would do, as its bridge found it; null when none was asked. */
+  readonly preview: QuestionPreview | null;
 }
+
+export type QuestionPreview =
+  | { readonly state: 'shown'; readonly digest: Digest; readonly lines: readonly DiffLine[] }
+  /** A bridge may say it yet. */
+  | { readonly state: 'awaited' }
+  | { readonly state: 'none'; readonly why: string };
 
 export interface AnswerGiven {
   readonly session_id: SessionId;
@@ -33,6 +41,8 @@ export interface AnswerGiven {
   readonly digest: Digest;
   /** The arguments as they were shown; the worker digests them and sends that. */
   readonly shown: JsonObject;
+  /** The digest of the preview as it was shown; the call then runs only while its files are as they were. */
+  readonly preview?: Digest;
   readonly answer: PersonAnswer;
 }
 

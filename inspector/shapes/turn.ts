@@ -90,6 +90,7 @@ export interface Absent {
 }
 
 export interface DiffLine {
-  readonly sign: '+' | '-' | ' ' | '@';
+  /** `@`: where the lines are; `»`: what refold says of a file. */
+  readonly sign: '+' | '-' | ' ' | '@' | '»';
   readonly text: string;
 }

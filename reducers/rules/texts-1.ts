@@ -31,6 +31,8 @@ export const TEXTS_1 = {
   permission_denied: 'A person denied this call. Continue without it.',
   approval_expired:
     'The request to approve this call expired without an answer, so the call was not run. Continue without it.',
+  /** Why a person is shown no preview of a call. */
+  preview_lapsed: 'No bridge has said in time what this call would do.',
   tool_timeout: 'The time to fulfil this call expired without a result. Continue without it.',
 
   // Calls whose run or bridge ended first.

@@ -34,6 +34,10 @@ export function addAnswers(program: Program): void {
   )
     .option('--session <id>', 'the session, when calls of several sessions have this id')
     .option('--digest <digest>', DIGEST_HELP)
+    .option(
+      '--preview <digest>',
+      'the preview that you have seen: the call runs only while its files are as they were then',
+    )
     .option('--for-session', 'also allow every later call of the tool, with any arguments')
     .option(
       '--pattern <argument=glob>',

@@ -60,6 +60,7 @@ const LINES: LinesByKind = {
   ],
   ToolBatchSettled: ({ before, after }) => offerLines(before, after),
   LeaseExpired: (_, event) => [pc.yellow(`  ! ${visible(event.call_id)}: its bridge was lost`)],
+  CallPreviewed: { unseen: 'the question about the call shows it' },
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
   ToolRegistrySet: ({ before, after }, { registry }) => [
     pc.dim(`  tools replaced: ${registry.length} registered`),

@@ -2,6 +2,7 @@
 import type { GrantScope } from '../../schemas/consent.ts';
 import type { Attachments, Content } from '../../schemas/content.ts';
 import type { Ingress } from '../../schemas/event.ts';
+import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { RequiredAction } from './status.ts';
 
@@ -11,12 +12,14 @@ const addressOf = ({ batch_id, call_id, arguments_digest }: RequiredAction) => (
   arguments_digest,
 });
 
-export const allowing = (action: RequiredAction, by: string, grant?: GrantScope): Ingress => ({
+/** `preview`: the digest of the recorded preview that the person was shown; its files are then compared before the call runs. */
+export const allowing = (action: RequiredAction, by: string, grant?: GrantScope, preview?: Digest): Ingress => ({
   kind: 'user.tool_confirmation',
   ...addressOf(action),
   result: 'allow',
   by,
   ...(grant === undefined ? {} : { grant }),
+  ...(preview === undefined ? {} : { preview }),
 });
 
 export interface Denial {

@@ -136,6 +136,7 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
+    if (call.preview_until_ms !== undefined) owed.push(previewOf(state, { batch, planned, call, position }));
     if (effect !== null || isForPerson(planned, call) || open.some((id) => waitForPerson.has(id)))
       waitForPerson.add(call_id);
     // Its next attempt is owed when its time is reached. Calls that wait for it stay owed, as in a pause.
@@ -174,7 +175,37 @@ function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedT
     kind: 'agent.tool_use',
     effect_id: brand(`${batch.batch_id}/${planned.call_id}/confirm`),
     ...asked(state, batch, planned),
+    ...shown(callStateOf(batch, planned.call_id)),
     consent,
+  };
+}
+
+/** What the call would do, as far as it is known. */
+function shown({ preview, preview_until_ms }: Partial<CallState> = {}) {
+  return {
+    ...(preview === undefined ? {} : { preview }),
+    ...(preview_until_ms === undefined ? {} : { preview_until_ms }),
+  };
+}
+
+function previewOf(
+  { session_id }: SessionState,
+  { batch, planned, call, position }: Omit<OpenCall, 'ready'> & { readonly position: number },
+): EffectOfKind<'call.preview'> {
+  const { call_id, tool_id, tool_name, executor, arguments_digest } = planned;
+  return {
+    kind: 'call.preview',
+    effect_id: brand(`${batch.batch_id}/${call_id}/${call.attempt}/preview`),
+    session_id,
+    batch_id: batch.batch_id,
+    call_id,
+    attempt: call.attempt,
+    tool_id,
+    tool_name,
+    executor,
+    arguments_digest,
+    ...argumentsOf(batch.observed[position] as ToolCallObserved),
+    until_ms: call.preview_until_ms as number,
   };
 }
 
@@ -245,6 +276,8 @@ function callEffect(
   };
   if (observed.arguments_ref === undefined) effect.arguments = observed.arguments ?? {};
   else effect.arguments_ref = observed.arguments_ref;
+  const previewed = callStateAt(batch, position)?.previewed;
+  if (previewed !== undefined) effect.previewed = previewed;
   return effect;
 }
 

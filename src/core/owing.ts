@@ -26,8 +26,8 @@ export function owesBridge({ run, undos, detached, active_tool_batch: batch }: S
 /** Whether a batch without running calls owes a bridge anything. */
 function batchOwes(phase: RunPhase, batch: ActiveToolBatch): boolean {
   if (phase !== 'executing' && phase !== 'paused_executing') return false;
-  // A batch whose calls have all settled is to be closed, also in a pause.
-  if (batch.queued + (batch.waiting ?? 0) === 0) return true;
+  // A batch whose calls have all settled is to be closed, also in a pause. So are questions asked, and shown with a preview.
+  if (batch.queued + (batch.waiting ?? 0) === 0 || batch.previews !== undefined) return true;
   return phase === 'executing' && batch.queued > 0 && (isPlain(batch) || seek(batch, OWED));
 }
 

@@ -3,6 +3,7 @@
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest, EffectId } from '../../schemas/ids.ts';
+import type { RecordedPreview } from '../../schemas/preview.ts';
 import type { SessionStatus as Status } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { digestJson } from '../../schemas/canonical.ts';
@@ -42,6 +43,12 @@ export const requiredActions = (state: SessionState): readonly RequiredAction[] 
  */
 export const questionDigest = ({ session_id, effect_id, tool_id, arguments_digest }: RequiredAction): Digest =>
   digestJson({ session_id, effect_id, tool_id, arguments_digest });
+
+/** The recorded preview of a question; null when there is none, or no person is asked. */
+export const previewIn = (action: RequiredAction): RecordedPreview | null =>
+  action.kind === 'agent.tool_use' && action.preview !== undefined && 'digest' in action.preview
+    ? action.preview
+    : null;
 
 export const isRequiredAction = (effect: Effect): effect is RequiredAction =>
   effect.kind === 'agent.tool_use' || effect.kind === 'agent.custom_tool_use';

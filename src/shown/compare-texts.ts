@@ -8,11 +8,12 @@ import { PREVIEW_CHANGES_MAX, PREVIEW_COMPARE_MS_MAX, PREVIEW_CONTEXT_LINES } fr
  * line feed, "\"; lines are counted from 1. */
 export type Hunk = StructuredPatchHunk;
 
-export function compareTexts(before: string, after: string): readonly Hunk[] {
+/** `msMax`: how long the comparison may take, in milliseconds. */
+export function compareTexts(before: string, after: string, msMax = PREVIEW_COMPARE_MS_MAX): readonly Hunk[] {
   const patch = structuredPatch('', '', before, after, '', '', {
     context: PREVIEW_CONTEXT_LINES,
     maxEditLength: PREVIEW_CHANGES_MAX,
-    timeout: PREVIEW_COMPARE_MS_MAX,
+    timeout: msMax,
   });
   return patch === undefined ? [replacement(linesOf(before), linesOf(after))] : patch.hunks;
 }

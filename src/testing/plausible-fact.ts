@@ -173,6 +173,21 @@ const WAYS: Ways = {
     unasked: ({ state: { consent } }) =>
       consent === undefined ? [] : [{ kind: 'ConsentPolicySet', policy: consent.policy }],
   },
+  CallPreviewed: {
+    answers: {
+      'call.preview': ({ batch_id, call_id, attempt, arguments_digest }, { b }) => ({
+        kind: 'CallPreviewed',
+        batch_id,
+        call_id,
+        attempt,
+        arguments_digest,
+        preview:
+          b % 4 === 0
+            ? { code: 'not_found', message: 'there is no such file' }
+            : { diff: say(`+${b}`), files: [{ path: `p${b % 3}`, before: null }] },
+      }),
+    },
+  },
   'user.tool_confirmation': {
     answers: {
       'agent.tool_use': (owed, { b }) => ({

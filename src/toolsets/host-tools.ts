@@ -41,7 +41,7 @@ const reading = (definition: Omit<Definition, 'mode'>): ToolSpec =>
     ...definition,
   });
 
-/** A tool that changes files below its `path`. */
+/** A tool that changes files, and can say beforehand how. */
 const writing = (definition: Omit<Definition, 'mode'>): ToolSpec =>
   hostTool({
     mode: 'safe_write',
@@ -49,6 +49,7 @@ const writing = (definition: Omit<Definition, 'mode'>): ToolSpec =>
     interrupt_behavior: 'block',
     effects: ['fs.write'],
     parallelism_hint: onPath('write'),
+    preview: true,
     ...definition,
   });
 

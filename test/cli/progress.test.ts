@@ -6,6 +6,7 @@ import { progressLines } from '../../src/cli/progress.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { PDF, PNG, attachmentOf } from '../support/attachments.ts';
+import { SHOWS_WRITE, asking, calling } from '../support/consent.ts';
 import { Session, call, say, session } from '../support/session.ts';
 
 /** The lines of the last event of a session, without colours. */
@@ -40,6 +41,9 @@ const batch = (): Session =>
     ]);
 const changes = [{ path: 'x\u001B[2J', before: null, after_digest: null }];
 const undo = (of: Session): Session => of.takes('UndoRequested', { batch_id: 'batch-1', call_id: 'w', changes });
+
+/** A run with a call of which a person is shown what it would do. */
+const shown = (): Session => calling(asking({}, {}, [SHOWS_WRITE]), call('w', 'shows_write', { path: 'a' }));
 
 /** A run whose conversation is to be compacted because the model cannot take it. */
 const longRun = (): Session =>
@@ -86,6 +90,7 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
     ['  offered (all): read write once barrier workflow asks person'],
   ],
   LeaseExpired: [batch().started('a'), (of) => of.leaseExpired('a'), ['  ! a: its bridge was lost']],
+  CallPreviewed: [shown(), (of) => of.previewed('w'), []],
   HostSessionUpdated: [run(), (of) => of.hostReady(), ['  host session ready']],
   ToolRegistrySet: [
     run(),

@@ -54,6 +54,7 @@ const SETTLED_ONCE: ReadonlySet<string> = new Set([
   'ToolCallSettled',
   'ToolBatchSettled',
   'LeaseExpired',
+  'CallPreviewed',
   'user.tool_confirmation',
   'user.custom_tool_result',
 ]);
@@ -66,6 +67,7 @@ function checkBatch({ state }: Session, batch: Batch): void {
   const inStatus = (status: string): number => calls.filter((call) => call.status === status).length;
   expect(calls).toHaveLength(batch.observed.length);
   expect([batch.queued, batch.running, batch.waiting ?? 0]).toEqual(['queued', 'running', 'waiting'].map(inStatus));
+  expect(batch.previews ?? 0).toBe(calls.filter((call) => call.preview_until_ms !== undefined).length);
   const timed = batch.observed.flatMap(({ call_id }, index) => (timeOf(calls[index]) === undefined ? [] : [call_id]));
   expect([...(batch.timed ?? [])].sort()).toEqual([...timed].sort());
   for (const call of calls) {
@@ -75,13 +77,17 @@ function checkBatch({ state }: Session, batch: Batch): void {
     // A question may be asked before the time of the next attempt.
     expect(call.due_at_ms === undefined || call.not_before_ms === undefined || call.status === 'waiting').toBe(true);
     if (!open) expect([call.approved, call.asked, call.stopping]).toEqual([undefined, undefined, undefined]);
+    // A preview belongs to a question, and what follows from it to the answer.
+    if (call.status !== 'waiting') expect([call.preview, call.preview_until_ms]).toEqual([undefined, undefined]);
+    if (call.preview !== undefined) expect(call.preview_until_ms).toBeUndefined();
+    if (call.previewed !== undefined) expect(['queued', 'running']).toContain(call.status);
   }
   expect(batch.plan.plan_hash).toBe(state.last_tool_plan_hash);
 }
 
-/** The time that state waits for: while a person is asked, that of the question alone. */
+/** A time that state waits for: while a person is asked, that of the preview or of the question. */
 const timeOf = (call: Batch['pages'][number][number] | undefined): number | undefined =>
-  call?.due_at_ms ?? (call?.status === 'waiting' ? undefined : call?.not_before_ms);
+  call?.preview_until_ms ?? call?.due_at_ms ?? (call?.status === 'waiting' ? undefined : call?.not_before_ms);
 
 /** A call of the open batch with its plan and its current state. */
 function callOf(batch: Batch, id: string) {
@@ -101,6 +107,8 @@ function checkOwed({ state }: Session, batch: Batch): void {
     } else if (effect.kind === 'agent.custom_tool_use') {
       expect(callOf(batch, effect.call_id)).toMatchObject({ status: 'queued', executor: { kind: 'custom' } });
       expect(callOf(batch, effect.call_id)).not.toHaveProperty('shares');
+    } else if (effect.kind === 'call.preview') {
+      expect(callOf(batch, effect.call_id)).toMatchObject({ status: 'waiting', preview: true });
     } else if (effect.kind === 'tool.call') checkForBridge(batch, effect);
   }
   const asked = owed.filter((effect) => effect.kind === 'agent.tool_use').length;

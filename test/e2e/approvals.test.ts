@@ -2,9 +2,10 @@
 // engine was killed.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { StreamEvent } from '../../schemas/record.ts';
 import { upcast } from '../../schemas/upcast.ts';
@@ -22,7 +23,7 @@ class Run {
   readonly #lines: Line[] = [];
   readonly #waiting: (() => void)[] = [];
 
-  constructor(data: string, workspace: string, recording: string) {
+  constructor(data: string, workspace: string, recording: string, more: readonly string[]) {
     this.data = data;
     this.workspace = workspace;
     const args = [
@@ -36,6 +37,7 @@ class Run {
       data,
       '--sandbox',
       'none',
+      ...more,
     ];
     this.child = spawn(process.execPath, [CLI, ...args, '--json'], { stdio: ['ignore', 'pipe', 'inherit'] });
     createInterface({ input: this.child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
@@ -82,18 +84,81 @@ class Run {
 const APPEND = "require('node:fs').appendFileSync('ran', 'x')";
 const shell = (id: string) => ({ id, name: 'shell', arguments: { argv: ['node', '-e', APPEND] } });
 
-async function startRun(...calls: readonly { id: string; name: string; arguments: object }[]): Promise<Run> {
+type Called = { readonly id: string; readonly name: string; readonly arguments: object };
+
+const startRun = (...calls: readonly Called[]): Promise<Run> => startRunWith([], calls);
+
+async function startRunWith(options: readonly string[], calls: readonly Called[]): Promise<Run> {
   const home = await freshDirectory();
   const recording = await writeRecording(home, [
     { calls: [{ id: 'open', name: 'open_session', arguments: {} }] },
     { calls },
     { content: 'done' },
   ]);
-  return new Run(join(home, 'data'), await freshDirectory(true), recording);
+  return new Run(join(home, 'data'), await freshDirectory(true), recording, options);
 }
 
 const ranTimes = async ({ workspace }: Run): Promise<number> =>
   (await readFile(join(workspace, 'ran'), 'utf8').catch(() => '')).length;
+
+describe('a call that changes a file', () => {
+  const WRITE = { id: 'e', name: 'write_file', arguments: { path: 'plan.txt', text: 'by the model\n' } };
+  const previewed = (run: Run): Promise<Line> =>
+    run.line((line) => line['event'] === 'previewed' || 'preview' in ((line['action'] ?? {}) as Line));
+
+  /** The run, where the bridge has said what the call would do, and the name of that. */
+  async function shown(): Promise<{ readonly run: Run; readonly plan: string; readonly preview: string }> {
+    const run = await startRunWith(['--policy', 'careful'], [WRITE]);
+    const plan = join(run.workspace, 'plan.txt');
+    await run.line((line) => (line['action'] as Line | undefined)?.['call_id'] === 'open');
+    await writeFile(plan, 'by a person\n');
+    expect(await run.approve('open')).toMatchObject({ code: 0 });
+    await previewed(run);
+    const [action] = jsonLines((await run.refold('approvals', '--json')).stdout);
+    const preview = action?.['preview'] as { readonly digest: string } | undefined;
+    return { run, plan, preview: preview?.digest ?? 'none' };
+  }
+
+  test('is shown as the bridge found it, and the command that allows it names what was shown', async () => {
+    const { run, plan, preview } = await shown();
+    const { stdout } = await run.refold('approvals');
+    expect(stripVTControlCharacters(stdout)).toContain(
+      '  » plan.txt (+1 -1)\n  @@ -1,1 +1,1 @@\n  -by a person\n  +by the model\n',
+    );
+    expect(stdout).toContain(`--preview ${preview}`);
+    expect(await run.approve('e', '--preview', preview)).toMatchObject({ code: 0 });
+    expect(await run.ended()).toBe(0);
+    expect(await readFile(plan, 'utf8')).toBe('by the model\n');
+  });
+
+  test('is not made when the file changes between preview and answer', async () => {
+    const { run, plan, preview } = await shown();
+    await writeFile(plan, 'by a person, again\n');
+    expect(await run.approve('e', '--preview', preview)).toMatchObject({ code: 0 });
+    expect(await run.ended()).toBe(0);
+    expect(await readFile(plan, 'utf8')).toBe('by a person, again\n');
+    const settled = run.events().find((event) => event.kind === 'ToolCallSettled' && event.call_id === 'e');
+    expect(settled).toMatchObject({
+      outcome: 'failed',
+      code: 'changed_since_preview',
+      result: { needsFollowup: true },
+    });
+    expect(settled).not.toHaveProperty('changes');
+  });
+
+  test('is made without a comparison when the answer names no preview, and refused when it names another', async () => {
+    const { run, plan, preview } = await shown();
+    await writeFile(plan, 'by a person, again\n');
+    const other = `sha256:${preview.slice('sha256:'.length).split('').toReversed().join('')}`;
+    const refused = await run.approve('e', '--preview', other);
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain(preview);
+    expect((await run.approve('e', '--preview', 'plan')).stderr).toContain('--preview takes a digest');
+    expect(await run.approve('e')).toMatchObject({ code: 0 });
+    expect(await run.ended()).toBe(0);
+    expect(await readFile(plan, 'utf8')).toBe('by the model\n');
+  });
+});
 
 describe('a run without a terminal', () => {
   test('waits for answers from another terminal; an approved call runs once, a denied one never', async () => {

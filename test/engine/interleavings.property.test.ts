@@ -126,6 +126,7 @@ class Bridge {
       case 'llm.compact':
       case 'host_session.open':
       case 'call.undo':
+      case 'call.preview':
       case 'tool.cancel':
       case 'agent.tool_use':
       case 'agent.custom_tool_use':

@@ -1,11 +1,13 @@
 // The inspector over an engine, as two pages have it: what waits, answers and who was first, acts, and live news.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { brand } from '../../schemas/ids.ts';
+import { digestText } from '../../schemas/canonical.ts';
+import { type Digest, brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { Question } from '../../inspector/protocol.ts';
-import { stateDigest } from '../../src/core/index.ts';
+import { previewDigest } from '../../schemas/preview.ts';
+import { type RequiredAction, requiredActions, stateDigest } from '../../src/core/index.ts';
 import { must } from '../../src/client/must.ts';
-import { ASKS_WRITE, TIMED_PERSON, policyOf } from '../support/consent.ts';
+import { ASKS_WRITE, SHOWS_WRITE, TIMED_PERSON, policyOf } from '../support/consent.ts';
 import { type Served, TOKEN, serveClient } from '../support/engine/serving.ts';
 import { SESSION, Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
 import { type Asking, newAsking } from '../support/inspector.ts';
@@ -89,6 +91,60 @@ describe('sessions', () => {
     const page = await pageOf('ann');
     const { source } = await page.ask('open', { kind: 'engine', session_id: SESSION });
     expect((await page.ask('checkBlobs', { source })).blobs).toMatchObject({ state: 'good', fault: null });
+  });
+});
+
+describe('a preview', () => {
+  const SHOWN = 'shown';
+
+  /** A session of its own with a call that waits; its bridge says what it would do. */
+  async function shown(diff: string): Promise<Digest> {
+    const other = await new Talk(served.client, brand<'SessionId'>(SHOWN)).create(
+      packageOf([SHOWS_WRITE]),
+      policyOf({}),
+    );
+    await other.run();
+    const calls = [{ call_id: 's', tool_name: 'shows_write', arguments: { path: 'a.txt' } }];
+    await other.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
+    const { questions } = await (await pageOf('ann')).ask('waiting', {});
+    expect(questions.find(({ action }) => action.call_id === 's')?.preview).toEqual({ state: 'awaited' });
+    const text = new TextEncoder().encode(diff);
+    const ref = await must(served.client.putBlob(text));
+    const content = { ref, bytes: text.length, head: diff.slice(0, 512), tail: diff.slice(-512) };
+    const preview = { diff: diff.length > 4_096 ? content : { text: diff }, files: [{ path: 'a.txt', before: null }] };
+    const { batch_id, call_id, arguments_digest } = requiredActions(await other.state())[0] as RequiredAction;
+    await other.submit([{ kind: 'CallPreviewed', batch_id, call_id, attempt: 1, arguments_digest, preview }]);
+    return previewDigest(preview);
+  }
+
+  const DIFF = '» a.txt (+1 -1)\n@@ -1,1 +1,1 @@\n-old\u202e\n+new';
+
+  test('is shown with the question, also from a blob, and named by the answer', async () => {
+    const digest = await shown(`${DIFF}\n${'+x\n'.repeat(2_000)}`);
+    const page = await pageOf('ann');
+    const question = await questionOf(page, 's');
+    expect(question.preview).toMatchObject({ state: 'shown', digest });
+    expect(question.preview?.state === 'shown' ? question.preview.lines.slice(0, 4) : []).toEqual([
+      { sign: '»', text: 'a.txt (+1 -1)' },
+      { sign: '@', text: '@@ -1,1 +1,1 @@' },
+      { sign: '-', text: 'old\u202e' },
+      { sign: '+', text: 'new' },
+    ]);
+    const answer = { session_id: brand<'SessionId'>(SHOWN), digest: question.digest, shown: shownOf(question) };
+    const allow = { kind: 'allow' } as const;
+    const other = digestText('another preview');
+    expect(await page.ask('answer', { ...answer, preview: other, answer: allow })).toMatchObject({
+      taken: false,
+      refused: { code: 'preview_mismatch' },
+      first: null,
+    });
+    expect(await page.ask('answer', { ...answer, preview: digest, answer: allow })).toMatchObject({ taken: true });
+    const { state } = await must(served.client.session(brand<'SessionId'>(SHOWN)));
+    expect(state.active_tool_batch?.pages.flat()[0]?.previewed).toEqual([{ path: 'a.txt', before: null }]);
+  });
+
+  test('that a tool does not make is not spoken of', async () => {
+    expect((await questionOf(await pageOf('ann'), 'w')).preview).toBeNull();
   });
 });
 

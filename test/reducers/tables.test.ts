@@ -7,7 +7,7 @@ import { CALL_TRANSITIONS, RUN_TRANSITIONS, stepNew } from '../../src/core/index
 import { CALL_STATUSES } from '../../reducers/call-status.ts';
 import { PHASES, PHASE_BOUND_KINDS, transitionsOf } from '../../reducers/run-phases.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
-import { ZERO_DIGEST, type Session, call, say, session, textOf } from '../support/session.ts';
+import { PREVIEW, ZERO_DIGEST, type Session, call, say, session, textOf } from '../support/session.ts';
 
 const batch = (run: Session): Session =>
   run.observed([
@@ -44,6 +44,7 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     ToolCallSettled: of.settlementFields('a'),
     ToolBatchSettled: of.batchFields(),
     LeaseExpired: { batch_id: of.batchFields().batch_id, call_id: 'a', attempt: 1 },
+    CallPreviewed: { ...of.previewFields('q'), preview: PREVIEW },
     HostSessionUpdated: { host_session: { host_session_status: 'ready' } },
     ToolRegistrySet: { registry: of.tool_package.registry },
     ToolProfileSelected: { profile_id: 'few' },
@@ -70,6 +71,7 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
 
 /** Kinds that answer something that none of these sessions waits for, or adopt rules that are not there yet. */
 const NOT_YET: ReadonlySet<IngressKind> = new Set([
+  'CallPreviewed',
   'CompactFailed',
   'ContextCompacted',
   'RulesAdopted',

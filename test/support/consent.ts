@@ -11,6 +11,18 @@ export const ASKS_WRITE = tool('asks_write', {
   permission_policy: 'always_ask',
   parallelism_hint: WRITE.parallelism_hint,
 });
+/** The same, and its bridge can say what a call would do. */
+export const SHOWS_WRITE = tool('shows_write', {
+  permission_policy: 'always_ask',
+  parallelism_hint: WRITE.parallelism_hint,
+  preview: true,
+});
+/** The same without a question: it asks only where a policy does. */
+export const SHOWS_FREE = tool('shows_free', {
+  parallelism_hint: { parallel_safe: true },
+  idempotent: true,
+  preview: true,
+});
 /** Asks before a command, given as words. */
 const ASKS_RUN = tool('asks_run', {
   permission_policy: 'always_ask',

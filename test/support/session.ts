@@ -34,6 +34,7 @@ import {
 import type { Origin } from '../../src/core/initial-state.ts';
 import { foldEvent } from '../../src/core/step.ts';
 import { type FieldsOf, type Loose, call, eventOf, say } from '../../src/testing/facts.ts';
+import { previewDigest } from '../../schemas/preview.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { testPackage } from './tools.ts';
 
@@ -212,6 +213,15 @@ export class Session {
     return this.takes('LeaseExpired', { batch_id, call_id, attempt });
   }
 
+  /** What the call would do: one file, or why it is not known. */
+  previewed(call_id: string, preview: FieldsOf<'CallPreviewed'>['preview'] = PREVIEW): Session {
+    return this.takes('CallPreviewed', { ...this.previewFields(call_id), preview });
+  }
+
+  previewFields(call_id: string): Omit<FieldsOf<'CallPreviewed'>, 'preview'> {
+    return { ...this.answerFields(call_id), attempt: this.callState(call_id)?.attempt ?? 1 };
+  }
+
   batchSettled(): Session {
     return this.takes('ToolBatchSettled', this.batchFields());
   }
@@ -359,6 +369,10 @@ function inShort({ role, content, calls, call_id, is_error }: TranscriptEntry): 
   ];
   return words.join(' ');
 }
+
+/** A preview of a call that would make the file `a`. */
+export const PREVIEW = { diff: say('» a: new file, 1 line\n+new'), files: [{ path: 'a', before: null }] };
+export const PREVIEW_DIGEST = previewDigest(PREVIEW);
 
 /** A new session of the test package that asks no one; `session({ tool_package: defaultToolPackage() })` has the real tools. */
 export function session(overrides: GenesisOverrides = {}): Session {

@@ -5,14 +5,14 @@ import { type NamesRules, newestRules, rulesOf } from '../../reducers/rules/know
 import { unreachable } from '../../schemas/rejection.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
-import { ASKS_WRITE, PERSON_LOOKS, TIMED_ELSEWHERE, TIMED_PERSON } from './consent.ts';
+import { ASKS_WRITE, PERSON_LOOKS, SHOWS_WRITE, TIMED_ELSEWHERE, TIMED_PERSON } from './consent.ts';
 import { type Random, randomFrom } from './random.ts';
-import { type Session, call, say, session } from './session.ts';
+import { PREVIEW, PREVIEW_DIGEST, type Session, call, say, session } from './session.ts';
 import { testPackage } from './tools.ts';
 
 const namesOf = ({ rules, since }: NamesRules): NamesRules => ({ rules, since });
 
-const FURTHER = [ASKS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...TIMED_ELSEWHERE, ...permissionTools()];
+const FURTHER = [ASKS_WRITE, SHOWS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...TIMED_ELSEWHERE, ...permissionTools()];
 
 /** The test package, and one tool for each further way to ask. */
 function walkPackage(): ToolPackage {
@@ -42,6 +42,7 @@ const TOOLS = [
   'asks',
   'asks',
   'asks_write',
+  'shows_write',
   'person',
   'person_looks',
   'timed_person',
@@ -80,8 +81,15 @@ function confirm(of: Session, random: Random, call_id: string): IngressEvent {
     const instead = call(`${call_id}-${of.events.length}`, nameOf(of, call_id), { path: 'd1/f1' });
     return of.next('user.tool_confirmation', { ...answer, result: 'deny', ...(random.oneIn(2) ? { instead } : {}) });
   }
+  const named = of.callState(call_id)?.preview;
+  const seen = random.oneIn(8) ? PREVIEW_DIGEST : named !== undefined && 'digest' in named ? named.digest : undefined;
   const grant = random.oneIn(5) ? { grant: random.oneIn(4) ? {} : { argument: 'path', pattern: 'd1/**' } } : {};
-  return of.next('user.tool_confirmation', { ...answer, result: 'allow', ...grant });
+  return of.next('user.tool_confirmation', {
+    ...answer,
+    result: 'allow',
+    ...grant,
+    ...(seen === undefined || random.oneIn(2) ? {} : { preview: seen }),
+  });
 }
 
 const fulfil = (of: Session, random: Random, call_id: string): IngressEvent =>
@@ -124,6 +132,14 @@ function compacted(of: Session, random: Random, { through }: EffectOfKind<'llm.c
   return of.next('ContextCompacted', { ...of.turnFields(), through: other, summary: say('so far'), usage });
 }
 
+/** Says what a call would do, or why that is not known; sometimes of another call. */
+function previewed(of: Session, random: Random, id: string): IngressEvent {
+  const preview = random.oneIn(4)
+    ? { code: 'not_found', message: 'no such file' }
+    : { ...PREVIEW, files: [{ path: `f${random.below(3)}`, before: null }] };
+  return of.next('CallPreviewed', { ...of.previewFields(random.oneIn(8) ? someCall(of, random) : id), preview });
+}
+
 const isReadOnly = ({ state }: Session, id: string): boolean =>
   state.active_tool_batch?.plan.planned_calls.find(({ call_id }) => call_id === id)?.read_only === true;
 
@@ -163,6 +179,8 @@ function answer(of: Session, random: Random, effect: Effect): IngressEvent {
       const { position, batch_id, call_id } = effect;
       return of.next('UndoSettled', { position, batch_id, call_id, success: random.oneIn(2) });
     }
+    case 'call.preview':
+      return previewed(of, random, effect.call_id);
     case 'wake':
       return of.next('TimeReached', { due_at_ms: effect.at_ms });
   }

@@ -12,6 +12,7 @@ import * as batches from './batches.mjs';
 import * as consent from './consent.mjs';
 import * as everyPart from './every-part.mjs';
 import * as modelTurns from './model-turns.mjs';
+import * as previews from './previews.mjs';
 import * as rules from './rules.mjs';
 import * as runs from './runs.mjs';
 import * as toolSets from './tool-sets.mjs';
@@ -24,7 +25,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 let refused = 0;
-const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules, modelTurns, attachments];
+const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules, modelTurns, attachments, previews];
 for (const record of MODULES.flatMap((module) => Object.values(module))) {
   const session = record();
   const name = session.state.session_id;

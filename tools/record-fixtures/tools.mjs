@@ -28,6 +28,19 @@ export const WORKFLOW = tool('workflow', { executor: { kind: 'workflow', workflo
 
 /** Always asks a person, under any policy for its mode. */
 export const ASKS = tool('asks', { permission_policy: 'always_ask', parallelism_hint: claiming('write') });
+/** The same, and its bridge can say what a call would do. */
+export const SHOWS = tool('shows', {
+  permission_policy: 'always_ask',
+  parallelism_hint: claiming('write'),
+  preview: true,
+});
+/** The same, but may run twice. */
+export const SHOWS_AGAIN = tool('shows_again', {
+  permission_policy: 'always_ask',
+  parallelism_hint: claiming('write'),
+  idempotent: true,
+  preview: true,
+});
 /** Sends something and reports the result. */
 export const SEND = tool('send', { output_schema: { type: 'object', properties: { ok: { type: 'boolean' } } } });
 const byHand = { ownership: 'custom', executor: { kind: 'custom' } };

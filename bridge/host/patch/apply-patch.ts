@@ -2,17 +2,19 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalFlag, requiredText } from '../arguments.ts';
 import { type HostOutcome, succeeded } from '../outcome.ts';
-import type { HostParts } from '../tool.ts';
+import { refuseOther } from '../preview/previewed-files.ts';
+import type { HostCallContext, HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
 import { writeChanges } from './write-changes.ts';
 import { parsePatch } from './parse-patch.ts';
-import { type StagedChange, missingDirectories, stagePatch } from './stage-patch.ts';
+import { type StagedChange, type StagedPatch, missingDirectories, stagePatch } from './stage-patch.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
-export function applyPatchTool(args: JsonObject, { workspace, scratch }: HostParts): HostOutcome {
-  const operations = parsePatch(requiredText(args, 'patch'));
+export function applyPatchTool(args: JsonObject, parts: HostParts, { previewed }: HostCallContext): HostOutcome {
+  const { workspace, scratch } = parts;
   const dryRun = optionalFlag(args, 'dry_run');
-  const { changes, counts } = stagePatch(workspace, operations);
+  const { changes, counts } = stagePatchCall(args, parts);
+  for (const { path, before } of changes) refuseOther(previewed, path, before);
   const recorded = dryRun ? [] : changes.map((change) => recordOf(workspace, change));
   if (!dryRun) writeChanges(workspace, scratch.patches, changes);
   const changed = changes.length;
@@ -26,6 +28,10 @@ export function applyPatchTool(args: JsonObject, { workspace, scratch }: HostPar
   });
   return recorded.length === 0 ? outcome : { ...outcome, changes: recorded };
 }
+
+/** What the call would write. Throws a `ToolFault` when it would fail. */
+export const stagePatchCall = (args: JsonObject, { workspace }: Pick<HostParts, 'workspace'>): StagedPatch =>
+  stagePatch(workspace, parsePatch(requiredText(args, 'patch')));
 
 function recordOf(workspace: Workspace, { path, before, after }: StagedChange): ReturnType<typeof changedFile> {
   const parentsMade = after === null ? 0 : missingDirectories(workspace, path.names.slice(0, -1)).length;

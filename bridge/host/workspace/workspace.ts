@@ -122,14 +122,15 @@ export function withFile<T>(workspace: Workspace, path: WorkspacePath, use: (fil
   });
 }
 
-/** The bytes of a regular file of at most {@link FILE_BYTES_MAX} bytes, and its stats. */
+/** The bytes of a regular file of at most `bytesMax` bytes, and its stats. */
 export function readWhole(
   workspace: Workspace,
   path: WorkspacePath,
+  bytesMax = FILE_BYTES_MAX,
 ): { readonly bytes: Buffer; readonly stats: Stats } {
   return withFile(workspace, path, ({ fd, stats }) => {
-    if (stats.size > FILE_BYTES_MAX) {
-      throw new ToolFault('file_too_large', `${path.shown} has ${stats.size} bytes; the maximum is ${FILE_BYTES_MAX}`);
+    if (stats.size > bytesMax) {
+      throw new ToolFault('file_too_large', `${path.shown} has ${stats.size} bytes; the maximum is ${bytesMax}`);
     }
     return { bytes: readRange(fd, 0, stats.size), stats };
   });

@@ -5,12 +5,12 @@ import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { visible } from '../../../src/shown/visible.ts';
-import type { Outcome, PersonAnswer, Question } from '../../protocol.ts';
+import type { Outcome, PersonAnswer, Question, QuestionPreview } from '../../protocol.ts';
 import { refusalOf, useApp, useAsk } from '../app.ts';
 import { OutcomeNote } from '../acts.tsx';
 import { into } from '../into.ts';
 import { To } from '../links.tsx';
-import { Answered, Heading, count } from '../panel.tsx';
+import { Answered, DiffLines, Heading, count } from '../panel.tsx';
 import { inWords } from '../spans.tsx';
 import { Said } from '../text.tsx';
 
@@ -85,10 +85,11 @@ interface CardProps {
 
 function QuestionCard({ question, canAnswer, onGiven }: CardProps): JSX.Element {
   const { link } = useApp();
-  const { action, digest, arguments_text, title } = question;
+  const { action, digest, arguments_text, title, preview } = question;
   const give = (answer: PersonAnswer, done: string): void => {
     const { session_id } = action;
-    link.ask('answer', { session_id, digest, shown: question.arguments ?? {}, answer }).then(
+    const named = preview?.state === 'shown' ? { preview: preview.digest } : {};
+    link.ask('answer', { session_id, digest, shown: question.arguments ?? {}, ...named, answer }).then(
       (outcome) => onGiven(outcome, done),
       (error: unknown) => onGiven({ taken: false, refused: refusalOf(error), first: null }, done),
     );
@@ -110,6 +111,7 @@ function QuestionCard({ question, canAnswer, onGiven }: CardProps): JSX.Element 
       <pre class="said arguments" tabIndex={0} aria-label="arguments">
         {arguments_text.split('\n').map(visible).join('\n')}
       </pre>
+      {preview !== null && <Preview preview={preview} />}
       <p class="note">
         question <code class="digest">{digest}</code>
       </p>
@@ -123,6 +125,27 @@ function QuestionCard({ question, canAnswer, onGiven }: CardProps): JSX.Element 
           <Fulfilling onAnswer={give} />
         ))}
     </article>
+  );
+}
+
+/** What the call would do. An answer from this card names what is shown here. */
+function Preview({ preview }: { readonly preview: QuestionPreview }): JSX.Element {
+  if (preview.state === 'awaited') return <p class="note">Its bridge is asked what the call would do …</p>;
+  if (preview.state === 'none') {
+    return (
+      <p class="note">
+        No preview: <Said text={preview.why} />
+      </p>
+    );
+  }
+  return (
+    <section aria-label="what the call would do">
+      <DiffLines lines={preview.lines} rest={0} />
+      <p class="note">
+        If you allow it, it runs only while these files are as they were. Preview{' '}
+        <code class="digest">{preview.digest}</code>
+      </p>
+    </section>
   );
 }
 

@@ -4,7 +4,7 @@ import { withEngine } from '../with-engine.ts';
 import type { Output } from '../output.ts';
 import { actionLines } from '../people/describe-action.ts';
 import { waitingCalls } from '../people/waiting-calls.ts';
-import { storedArguments } from '../../client/stored-arguments.ts';
+import { readSeen } from '../people/seen-action.ts';
 
 export async function approvalsCommand(dataDir: string, output: Output): Promise<number> {
   return await withEngine(dataDir, async (client) => {
@@ -12,8 +12,7 @@ export async function approvalsCommand(dataDir: string, output: Output): Promise
     for (const action of waiting) {
       output.object({ ...action, digest: questionDigest(action) });
       if (output.json) continue;
-      const stored = await storedArguments(client, action.arguments_ref);
-      for (const line of actionLines(action, { storedArguments: stored })) output.line(line);
+      for (const line of actionLines(action, await readSeen(client, action))) output.line(line);
     }
     if (waiting.length === 0) output.line('no call waits for a person');
     return 0;

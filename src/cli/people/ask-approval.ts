@@ -6,8 +6,8 @@ import { type RequiredAction, questionDigest } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { type AnswerVerb, commandFor } from '../shell-word.ts';
-import { storedArguments } from '../../client/stored-arguments.ts';
-import { describeAction, wholeArguments } from './describe-action.ts';
+import { describeAction, previewOption, wholeArguments } from './describe-action.ts';
+import { readSeen } from './seen-action.ts';
 
 export interface ApprovalRequest {
   readonly client: Pick<EngineClient, 'getBlob'>;
@@ -33,23 +33,26 @@ export async function askApproval(
     const message = `--digest does not name the question that waits as ${action.call_id}: another call has this id now. Look at it: refold approvals`;
     throw new CommandFailure('arguments_mismatch', message);
   }
-  const stored = await storedArguments(client, action.arguments_ref);
-  const whole = wholeArguments(action, stored);
+  const seen = await readSeen(client, action);
+  const whole = wholeArguments(action, seen.storedArguments);
   if (whole === null) {
     const message = `the arguments of ${action.call_id} are stored and cannot be read, so they cannot be shown. Deny the call, or repair the blobs: refold verify --all`;
     throw new CommandFailure('unknown_blob', message);
   }
-  for (const line of describeAction(action, { storedArguments: stored })) output.line(line);
+  for (const line of describeAction(action, seen)) output.line(line);
   output.line(pc.dim('  all arguments:'));
   for (const line of whole) output.line(line);
   if (also !== undefined) output.line(pc.yellow(`  ${also}`));
   if (ask === undefined) {
-    const message = `there is no terminal to ask at. To answer exactly this call, with your other options: ${commandFor(verb, action, `--digest ${question}`)}`;
+    const message = `there is no terminal to ask at. To answer exactly this call, with your other options: ${commandFor(verb, action, withPreview(verb, action, `--digest ${question}`))}`;
     throw new CommandFailure('confirmation_required', message);
   }
   if (!(await ask(`  ${QUESTIONS[verb]} y/N `)))
     throw new CommandFailure('not_confirmed', `${action.call_id} still waits`, 1);
 }
+
+const withPreview = (verb: AnswerVerb, action: RequiredAction, options: string): string =>
+  verb === 'approve' && previewOption(action) !== '' ? `${options} ${previewOption(action)}` : options;
 
 const QUESTIONS: Readonly<Record<AnswerVerb, string>> = {
   approve: 'allow?',

@@ -3,8 +3,8 @@
 import pc from 'picocolors';
 import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { type RequiredAction, questionDigest } from '../../core/status.ts';
-import { allArguments, previewCall } from '../preview/preview-call.ts';
+import { type RequiredAction, previewIn, questionDigest } from '../../core/status.ts';
+import { allArguments, previewCall, printedDiff } from '../preview/preview-call.ts';
 import { visible } from '../../shown/visible.ts';
 import { commandFor } from '../shell-word.ts';
 
@@ -13,6 +13,8 @@ export interface DescribeOptions {
   readonly readFile?: (path: string) => string | null;
   /** The arguments, when they are stored in a blob. */
   readonly storedArguments?: JsonObject | null;
+  /** The diff of the recorded preview: what the bridge would do. Without one, the preview is made from `readFile`. */
+  readonly diff?: string | null;
   /** The other actions that wait. */
   readonly others?: readonly RequiredAction[];
   /** How long a line may be; that of the terminal when absent. */
@@ -29,8 +31,27 @@ export function describeAction(action: RequiredAction, options: DescribeOptions)
   const preview = args === null ? [pc.dim(largeArguments(action))] : previewLines(action, args, options);
   const due = action.due_at_ms === undefined ? [] : [pc.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
   const also = others.length === 0 ? [] : [pc.dim(`also waiting: ${namesOf(others)}`)];
-  return [headOf(action), ...[...preview, ...due, ...also].map((line) => `  ${line}`)];
+  const missing = whyNoPreview(action);
+  const why = missing === null ? [] : [pc.dim(visible(missing))];
+  return [headOf(action), ...[...preview, ...why, ...due, ...also].map((line) => `  ${line}`)];
 }
+
+/** The lines of a preview that comes after its question was shown. */
+export const latePreview = (action: RequiredAction, diff: string): readonly string[] => [
+  pc.dim(`  ${visible(action.call_id)} would do this, as its bridge found:`),
+  ...diffLines(diff).map((line) => `  ${line}`),
+];
+
+/** A bridge was asked what the call would do, and does not say it, or not yet. */
+function whyNoPreview(action: RequiredAction): string | null {
+  if (action.kind !== 'agent.tool_use' || previewIn(action) !== null) return null;
+  const { preview, preview_until_ms } = action;
+  if (preview !== undefined && 'code' in preview) return `no preview of the bridge: ${preview.message}`;
+  return preview_until_ms === undefined ? null : 'its bridge has not said yet what it would do';
+}
+
+const diffLines = (diff: string, columns = columnsHere()): readonly string[] =>
+  printedDiff(diff, { colors: pc.isColorSupported, columns });
 
 /** Every argument of an action, whole; null when they are stored and could not be read. */
 export function wholeArguments(
@@ -69,15 +90,17 @@ const NAME_CHARS_MAX = 60;
 const previewLines = (
   action: RequiredAction,
   args: JsonObject,
-  { readFile, columns }: DescribeOptions,
+  { readFile, columns, diff = null }: DescribeOptions,
 ): readonly string[] =>
-  previewCall({
-    tool: action,
-    arguments: args,
-    readFile: readFile ?? noFiles,
-    colors: pc.isColorSupported,
-    columns: columns ?? columnsHere(),
-  }).slice(1);
+  diff === null
+    ? previewCall({
+        tool: action,
+        arguments: args,
+        readFile: readFile ?? noFiles,
+        colors: pc.isColorSupported,
+        columns: columns ?? columnsHere(),
+      }).slice(1)
+    : diffLines(diff, columns);
 
 /** The rest of a row after the two spaces that stand before each line; without a terminal, lines are not broken. */
 function columnsHere(): number {
@@ -100,8 +123,14 @@ export const actionLines = (action: RequiredAction, options: DescribeOptions = {
   ...commandsFor(action).map((line) => pc.dim(`  ${line}`)),
 ];
 
+/** Names the preview that is shown, so that the call runs only while its files are as they were then. */
+export function previewOption(action: RequiredAction): string {
+  const preview = previewIn(action);
+  return preview === null ? '' : `--preview ${preview.digest}`;
+}
+
 /** The commands that answer an action. */
 const commandsFor = (action: RequiredAction): readonly string[] =>
   action.kind === 'agent.custom_tool_use'
     ? [commandFor('answer', action, `--digest ${questionDigest(action)} --text "…"`)]
-    : [commandFor('approve', action), commandFor('deny', action, '--message "…"')];
+    : [commandFor('approve', action, previewOption(action)), commandFor('deny', action, '--message "…"')];

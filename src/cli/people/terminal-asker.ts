@@ -5,15 +5,16 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { Ingress } from '../../../schemas/event.ts';
 import type { EffectId } from '../../../schemas/ids.ts';
+import { PREVIEW_SHOWN_WITHIN_MS } from '../../../schemas/limits.ts';
 import { REJECTIONS } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { type RequiredAction, requiredActions } from '../../core/status.ts';
+import { type RequiredAction, previewIn, requiredActions } from '../../core/status.ts';
 import { storeContent } from '../../client/store-content.ts';
 import { allowing, denying, fulfilling } from '../../core/answers.ts';
-import { storedArguments } from '../../client/stored-arguments.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
 import { reasonOf } from '../../files/file-failure.ts';
+import { readSeen } from './seen-action.ts';
 
 export interface TerminalOptions {
   readonly client: EngineClient;
@@ -40,38 +41,23 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
   const questions = newQuestions(lines, print, now);
 
   const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
+  const previews = newPreviewWait(pending);
 
-  async function ask(action: RequiredAction, withdrawn: AbortSignal): Promise<void> {
-    const stored = await storedArguments(client, action.arguments_ref);
+  async function ask(first: RequiredAction, withdrawn: AbortSignal): Promise<void> {
+    const action = await previews.of(first);
+    const seen = await readSeen(client, action);
     withdrawn.throwIfAborted();
     const others = pending().filter(({ effect_id }) => effect_id !== action.effect_id);
-    describeAction(action, { readFile, storedArguments: stored, others }).forEach(print);
-    const showAll = (): void => (wholeArguments(action, stored) ?? [UNREADABLE]).forEach(print);
+    describeAction(action, { readFile, ...seen, others }).forEach(print);
+    const showAll = (): void => (wholeArguments(action, seen.storedArguments) ?? [UNREADABLE]).forEach(print);
     const event = await (action.kind === 'agent.tool_use'
-      ? askConsent(action, showAll, withdrawn)
+      ? askConsent({ lines, questions, print, by }, action, showAll, withdrawn)
       : askWork(action, withdrawn));
     const submitted = await client.submit(action.session_id, { events: [event] })();
     if (!isLeft(submitted)) return;
     print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
     // When the call does not wait any more, the next state withdraws the prompt.
     await ask(action, withdrawn);
-  }
-
-  async function askConsent(action: RequiredAction, showAll: () => void, signal: AbortSignal): Promise<Ingress> {
-    // What was typed for a question that was withdrawn is no answer to this one.
-    if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
-    for (;;) {
-      const typed = await questions.ask(QUESTION, signal);
-      // Whole words only: "stop" must not be taken for `s`.
-      const word = typed.trim().toLowerCase();
-      if (word === 'y' || word === 'yes') return allowing(action, by);
-      if (word === 's') return allowing(action, by, {});
-      if (word === 'n' || word === 'no') {
-        return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
-      }
-      if (word === 'v') showAll();
-      else print('  please answer with y, s, v or n');
-    }
   }
 
   async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
@@ -103,13 +89,73 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
         asking.withdrawn.abort();
         questions.withdrawn();
       }
+      previews.changed();
       next();
     },
     close() {
       closed = true;
       asking?.withdrawn.abort();
+      previews.changed();
       lines.close();
     },
+  };
+}
+
+interface ConsentTerminal extends Pick<TerminalOptions, 'by' | 'print'> {
+  readonly lines: Interface;
+  readonly questions: Questions;
+}
+
+async function askConsent(
+  { lines, questions, print, by }: ConsentTerminal,
+  action: RequiredAction,
+  showAll: () => void,
+  signal: AbortSignal,
+): Promise<Ingress> {
+  // What was typed for a question that was withdrawn is no answer to this one.
+  if (lines.terminal) lines.write(null, { ctrl: true, name: 'u' });
+  for (;;) {
+    const typed = await questions.ask(QUESTION, signal);
+    // Whole words only: "stop" must not be taken for `s`.
+    const word = typed.trim().toLowerCase();
+    const preview = previewIn(action)?.digest;
+    if (word === 'y' || word === 'yes') return allowing(action, by, undefined, preview);
+    if (word === 's') return allowing(action, by, {}, preview);
+    if (word === 'n' || word === 'no') {
+      return denying(action, by, { message: await lines.question('  why (the model reads it): ', { signal }) });
+    }
+    if (word === 'v') showAll();
+    else print('  please answer with y, s, v or n');
+  }
+}
+
+interface PreviewWait {
+  /** The action with its preview, if a bridge makes one soon. */
+  of(action: RequiredAction): Promise<RequiredAction>;
+  /** What waits may have changed. */
+  changed(): void;
+}
+
+function newPreviewWait(pending: () => readonly RequiredAction[]): PreviewWait {
+  let look: () => void = () => undefined;
+  return {
+    async of(action) {
+      const now = (): RequiredAction | undefined => pending().find(({ effect_id }) => effect_id === action.effect_id);
+      const isAwaited = (): boolean => 'preview_until_ms' in (now() ?? {});
+      if (isAwaited()) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, PREVIEW_SHOWN_WITHIN_MS);
+          look = () => {
+            if (isAwaited()) return;
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      look = () => undefined;
+      return now() ?? action;
+    },
+    changed: () => look(),
   };
 }
 

@@ -2,30 +2,53 @@
 // allowed with a recorded reason.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
-import type { EffectId } from '../../../schemas/ids.ts';
+import { isInline } from '../../../schemas/content.ts';
+import type { Digest, EffectId } from '../../../schemas/ids.ts';
+import type { RecordedPreview } from '../../../schemas/preview.ts';
 import type { SessionState } from '../../../schemas/state.ts';
-import { type RequiredAction, requiredActions } from '../../core/status.ts';
+import { type RequiredAction, previewIn, requiredActions } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import type { Output } from '../output.ts';
 import { allowing } from '../../core/answers.ts';
-import { actionLines } from './describe-action.ts';
+import { commandFor } from '../shell-word.ts';
+import { actionLines, latePreview, previewOption } from './describe-action.ts';
 import type { Asker } from './terminal-asker.ts';
 
 /** Prints every action once, with the command that answers it. */
 export function newPrintingAsker(output: Output): Asker {
   const printed = new Set<EffectId>();
+  const previewed = new Set<Digest>();
   return {
     update(state) {
       for (const action of requiredActions(state)) {
-        if (printed.has(action.effect_id)) continue;
+        if (printed.has(action.effect_id)) {
+          printPreview(action);
+          continue;
+        }
         printed.add(action.effect_id);
         output.object({ event: 'requires_action', action });
-        for (const line of actionLines(action)) output.line(`  ${line}`);
+        const preview = previewIn(action);
+        if (preview !== null) previewed.add(preview.digest);
+        for (const line of actionLines(action, { diff: textIn(preview) })) output.line(`  ${line}`);
       }
     },
     close: () => undefined,
   };
+
+  /** A preview that comes after its question was printed. */
+  function printPreview(action: RequiredAction): void {
+    const preview = previewIn(action);
+    if (preview === null || previewed.has(preview.digest)) return;
+    previewed.add(preview.digest);
+    output.object({ event: 'previewed', call_id: action.call_id, preview });
+    const diff = textIn(preview);
+    for (const line of diff === null ? [] : latePreview(action, diff)) output.line(`  ${line}`);
+    output.line(pc.dim(`    ${commandFor('approve', action, previewOption(action))}`));
+  }
 }
+
+const textIn = (preview: RecordedPreview | null): string | null =>
+  preview !== null && isInline(preview.diff) ? preview.diff.text : null;
 
 /**
  * Allows every call that asks, each by an answer of its own, so that nothing stays allowed when the command has ended; `why`

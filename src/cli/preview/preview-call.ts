@@ -4,15 +4,21 @@
 // cannot imitate refold's own lines: each line of it begins with a mark (" ", "+", "-" or "|"), each note with "»".
 import pc from 'picocolors';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
-import {
-  PREVIEW_CHARS_MAX,
-  PREVIEW_FILE_CHARS_MAX,
-  PREVIEW_LINES_MAX,
-  PREVIEW_LINE_CHARS_MAX,
-} from '../../../schemas/limits.ts';
+import { PREVIEW_FILE_CHARS_MAX } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { reasonOf } from '../../files/file-failure.ts';
-import { type Hunk, compareTexts, linesOf } from '../../shown/compare-texts.ts';
+import { linesOf } from '../../shown/compare-texts.ts';
+import {
+  type PreviewLine,
+  LEADS,
+  added,
+  boundLines,
+  changeLines,
+  moreLines,
+  newFileLines,
+  note,
+  readDiff,
+} from '../../shown/diff-lines.ts';
 import { visible } from '../../shown/visible.ts';
 
 export interface PreviewRequest {
@@ -25,16 +31,8 @@ export interface PreviewRequest {
   readonly columns?: number | undefined;
 }
 
-/** A line before it is clipped and escaped. `note` and `place` are refold's own; the others are text of a call or file. */
-interface Line {
-  readonly mark: 'note' | 'place' | ' ' | '+' | '-' | '|';
-  readonly text: string;
-}
-
 type Files = PreviewRequest['readFile'];
 type Paint = { readonly colors?: boolean | undefined; readonly columns?: number | undefined };
-
-const note = (text: string): Line => ({ mark: 'note', text });
 
 /** At most {@link PREVIEW_LINES_MAX} lines, then one that counts the omitted lines. Never throws. */
 export function previewCall({ tool, arguments: args, readFile, ...paint }: PreviewRequest): readonly string[] {
@@ -44,26 +42,26 @@ export function previewCall({ tool, arguments: args, readFile, ...paint }: Previ
 }
 
 /** The preview of each file tool; null when the tool does not take these arguments. */
-const PREVIEWS: Readonly<Record<string, (args: JsonObject, files: Files) => readonly Line[] | null>> = {
+const PREVIEWS: Readonly<Record<string, (args: JsonObject, files: Files) => readonly PreviewLine[] | null>> = {
   'host.fs.write_file': previewWrite,
   'host.fs.edit_file': previewEdit,
   'host.fs.apply_patch': previewPatch,
 };
 
-function previewWrite({ path, text, mode }: JsonObject, files: Files): readonly Line[] | null {
+function previewWrite({ path, text, mode }: JsonObject, files: Files): readonly PreviewLine[] | null {
   if (typeof path !== 'string' || typeof text !== 'string') return null;
   const current = readCurrent(path, files);
   if (typeof current === 'object') return [current.fault, ...added(text)];
-  if (current === undefined) return [note(`${path}: new file, ${countLines(text)}`), ...added(text)];
+  if (current === undefined) return newFileLines(path, text);
   const refused = mode === 'create_new' ? [note(`${path} already exists: the call would be refused`)] : [];
-  return [...refused, ...changeOf(path, current, text)];
+  return [...refused, ...changeLines(path, current, text)];
 }
 
-function previewEdit(args: JsonObject, files: Files): readonly Line[] | null {
+function previewEdit(args: JsonObject, files: Files): readonly PreviewLine[] | null {
   const { path, old_string: before, new_string: after, replace_all } = args;
   if (typeof path !== 'string' || typeof before !== 'string' || typeof after !== 'string' || before === '') return null;
   const current = readCurrent(path, files);
-  const alone = (why: string): readonly Line[] => [
+  const alone = (why: string): readonly PreviewLine[] => [
     note(`${path}: ${why}`),
     ...passage('-', before),
     ...passage('+', after),
@@ -76,10 +74,10 @@ function previewEdit(args: JsonObject, files: Files): readonly Line[] | null {
     return alone('the file does not contain the passage exactly; it may differ in white space, quotes or dashes');
   if (count > 1 && replace_all !== true)
     return alone(`the file contains the passage ${count} times: the call would be refused`);
-  return changeOf(path, current, parts.join(after));
+  return changeLines(path, current, parts.join(after));
 }
 
-function previewPatch({ patch, dry_run }: JsonObject): readonly Line[] | null {
+function previewPatch({ patch, dry_run }: JsonObject): readonly PreviewLine[] | null {
   if (typeof patch !== 'string') return null;
   const files: { title: string; added: number; removed: number }[] = [];
   const lines = patch.split('\n');
@@ -100,7 +98,7 @@ function previewPatch({ patch, dry_run }: JsonObject): readonly Line[] | null {
 }
 
 /** The further lines of a text are indented: at the margin, one could pass for another argument. */
-function previewArguments(args: JsonObject): readonly Line[] {
+function previewArguments(args: JsonObject): readonly PreviewLine[] {
   return Object.entries(args).flatMap(([key, value]) => {
     const [first = '', ...further] = spelt(value).split('\n');
     return [quoted(`${visible(key)}: ${first}`), ...further.map((line) => quoted(`  ${line}`))];
@@ -115,7 +113,7 @@ const spelt = (value: Json): string => (typeof value === 'string' ? value : JSON
  */
 export const allArguments = (args: JsonObject, paint: Paint = {}): readonly string[] =>
   paintLines(
-    Object.entries(args).flatMap(([key, value]): readonly Line[] => {
+    Object.entries(args).flatMap(([key, value]): readonly PreviewLine[] => {
       const lines = typeof value === 'string' ? value.split('\n') : [];
       if (lines.length < 2) return [quoted(`${JSON.stringify(key)}: ${JSON.stringify(value)}`)];
       return [
@@ -126,10 +124,10 @@ export const allArguments = (args: JsonObject, paint: Paint = {}): readonly stri
     paint,
   );
 
-const quoted = (text: string): Line => ({ mark: '|', text });
+const quoted = (text: string): PreviewLine => ({ mark: '|', text });
 
 /** The text of the file; undefined when it does not exist; a note when it cannot be compared. */
-function readCurrent(path: string, files: Files): string | undefined | { readonly fault: Line } {
+function readCurrent(path: string, files: Files): string | undefined | { readonly fault: PreviewLine } {
   try {
     const text = files(path);
     if (text === null) return undefined;
@@ -140,58 +138,20 @@ function readCurrent(path: string, files: Files): string | undefined | { readonl
   }
 }
 
-function changeOf(path: string, before: string, after: string): readonly Line[] {
-  if (before === after) return [note(`${path}: no change`)];
-  if (after.length > PREVIEW_FILE_CHARS_MAX) {
-    return [note(`${path}: ${countLines(before)} become ${countLines(after)}, too long to compare`), ...added(after)];
-  }
-  const hunks = compareTexts(before, after);
-  const count = (mark: '+' | '-'): number =>
-    hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length, 0);
-  return [note(`${path} (+${count('+')} -${count('-')})`), ...hunks.flatMap(hunkLines)];
-}
-
-const hunkLines = ({ oldStart, oldLines, newStart, newLines, lines }: Hunk): readonly Line[] => [
-  { mark: 'place', text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@` },
-  ...lines.map((line): Line => {
-    const mark = line[0] as ' ' | '+' | '-' | '\\';
-    return mark === '\\' ? NO_LINE_FEED : { mark, text: line.slice(1) };
-  }),
-];
-
-const NO_LINE_FEED: Line = { mark: 'place', text: '\\ no line feed at the end of the file' };
-
-const added = (text: string): readonly Line[] =>
-  linesOf(text).flatMap((line): readonly Line[] =>
-    line.endsWith('\n') ? [{ mark: '+', text: line.slice(0, -1) }] : [{ mark: '+', text: line }, NO_LINE_FEED],
-  );
-const passage = (mark: '+' | '-', text: string): readonly Line[] =>
+const passage = (mark: '+' | '-', text: string): readonly PreviewLine[] =>
   linesOf(text).map((line) => ({ mark, text: line.replace(/\n$/, '') }));
 
-function countLines(text: string): string {
-  const count = linesOf(text).length;
-  return `${count} line${count === 1 ? '' : 's'}`;
-}
-
-const LEADS = { note: '» ', place: '', ' ': ' ', '+': '+', '-': '-', '|': '| ' } as const;
-
 /** Clips, escapes, then colours, in this order: clipping must not cut one of refold's own escape sequences. */
-function printed(lines: readonly Line[], { colors = false, columns }: Paint): readonly string[] {
-  const shown: Line[] = [];
-  let chars = 0;
-  for (const { mark, text } of lines) {
-    const line = { mark, text: clip(text) };
-    chars += LEADS[mark].length + visible(line.text).length;
-    if (shown.length >= PREVIEW_LINES_MAX || chars > PREVIEW_CHARS_MAX) break;
-    shown.push(line);
-  }
-  const more = lines.length - shown.length;
+function printed(lines: readonly PreviewLine[], { colors = false, columns }: Paint): readonly string[] {
+  const { shown, more } = boundLines(lines);
   const painted = paintLines(shown, { colors, columns });
-  if (more === 0) return painted;
-  return [...painted, pc.createColors(colors).bold(`… ${more} more line${more === 1 ? '' : 's'}`)];
+  return more === 0 ? painted : [...painted, pc.createColors(colors).bold(moreLines(more))];
 }
 
-function paintLines(lines: readonly Line[], { colors = false, columns = Infinity }: Paint): readonly string[] {
+/** A recorded diff as it is printed. */
+export const printedDiff = (diff: string, paint: Paint = {}): readonly string[] => printed(readDiff(diff), paint);
+
+function paintLines(lines: readonly PreviewLine[], { colors = false, columns = Infinity }: Paint): readonly string[] {
   const paint = pc.createColors(colors);
   const paints = {
     note: paint.bold,
@@ -230,11 +190,4 @@ function rowsOf(text: string, columns: number): readonly string[] {
     used += wide;
   }
   return [...rows, row];
-}
-
-function clip(text: string): string {
-  if (text.length <= PREVIEW_LINE_CHARS_MAX) return text;
-  const kept = text.slice(0, PREVIEW_LINE_CHARS_MAX);
-  const whole = kept.isWellFormed() ? kept : kept.slice(0, -1);
-  return `${whole} … ${text.length - whole.length} more characters`;
 }

@@ -14,9 +14,14 @@ const FIELDS_CHARS = 1_024;
 export function charsOfEffect(effect: BridgeEffect): number {
   if (effect.kind === 'llm.generate') return charsOfPages(effect) + toolChars(effect.tools);
   if (effect.kind === 'llm.compact') return charsOfPages(effect);
-  if (effect.kind === 'tool.call') return FIELDS_CHARS + INLINE_CHARS_MAX + effect.after.length * ID_CHARS;
+  if (effect.kind === 'tool.call')
+    return FIELDS_CHARS + INLINE_CHARS_MAX + effect.after.length * ID_CHARS + charsOfFiles(effect);
+  if (effect.kind === 'call.preview') return FIELDS_CHARS + INLINE_CHARS_MAX;
   return effect.kind === 'call.undo' ? JSON.stringify(effect).length : FIELDS_CHARS;
 }
+
+const charsOfFiles = ({ previewed = [] }: EffectOfKind<'tool.call'>): number =>
+  previewed.reduce((sum, { path }) => sum + path.length + 2 * ID_CHARS, 0);
 
 const charsOfPages = ({ transcript }: Pick<EffectOfKind<'llm.generate'>, 'transcript'>): number =>
   FIELDS_CHARS + 2 * INLINE_CHARS_MAX + charsOfPage(transcript.open) + transcript.sealed.length * ID_CHARS;

@@ -138,7 +138,7 @@ export class OwedEffects {
 
 /** What a request may ask for. */
 function workOf(effect: BridgeEffect): string {
-  if (effect.kind === 'tool.call') return `${effect.kind} ${effect.tool_id}`;
+  if (effect.kind === 'tool.call' || effect.kind === 'call.preview') return `${effect.kind} ${effect.tool_id}`;
   return effect.kind === 'call.undo' ? `${effect.kind} ${effect.workspace}` : effect.kind;
 }
 
@@ -152,6 +152,7 @@ function onlyReportsCalls(before: SessionState, after: SessionState, events: rea
     // A report may change which tools there are, and have calls ask a person.
     before.effective_tools === after.effective_tools &&
     before.active_tool_batch.waiting === batch.waiting &&
+    before.active_tool_batch.previews === batch.previews &&
     before.run?.phase === 'executing' &&
     after.run?.phase === 'executing' &&
     events.every(({ kind }) => kind === 'ToolCallStarted' || kind === 'ToolCallSettled')

@@ -20,6 +20,7 @@ export function reportOn(event: Ingress | IngressEvent, retries: number): Report
   if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
     return { effect: effectOfCall(event), answers: event.kind !== 'ToolCallStarted' };
   }
+  if (event.kind === 'CallPreviewed') return { effect: effectOfPreview(event), answers: true };
   if (event.kind === 'UndoSettled') return { effect: brand(`undo/${event.position}`), answers: true };
   return null;
 }
@@ -33,6 +34,9 @@ interface CallReport {
 /** The id of a call's effect, as `effects(state)` makes it. */
 export const effectOfCall = ({ batch_id, call_id, attempt }: CallReport): EffectId =>
   brand(`${batch_id}/${call_id}/${attempt}`);
+
+/** The id of the effect of a preview, as `effects(state)` makes it. */
+const effectOfPreview = (report: CallReport): EffectId => brand(`${effectOfCall(report)}/preview`);
 
 /**
  * Whether a batch is settled by the request that also settles a call of it: then no bridge can hold the end of the batch

@@ -8,11 +8,11 @@ type Wants = Pick<Wanted, 'kinds' | 'tools' | 'workspace'>;
 
 const matchers = new WeakMap<Wants, (tool: string) => boolean>();
 
-/** The effect is of a requested kind and, for a call, on a requested tool; for an undo, in the requested workspace. */
+/** The effect is of a requested kind and, for a call, or for its preview, on a requested tool; for an undo, in the requested workspace. */
 export function isWanted(request: Wants, effect: BridgeEffect): boolean {
   if (!request.kinds.includes(effect.kind)) return false;
   if (effect.kind === 'call.undo') return effect.workspace === request.workspace;
-  if (effect.kind !== 'tool.call') return true;
+  if (effect.kind !== 'tool.call' && effect.kind !== 'call.preview') return true;
   const known = matchers.get(request);
   if (known !== undefined) return known(effect.tool_id);
   const made = newToolMatcher(request.tools);

@@ -24,6 +24,7 @@ const KINDS = [
   'batch.settle',
   'host_session.open',
   'call.undo',
+  'call.preview',
 ] as const;
 
 /** The owner of reports that name none. */

@@ -201,7 +201,7 @@ const packageCases: readonly HostileCase[] = [
 
 const LEASE = {
   owner: 'o',
-  kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', 'host_session.open', 'call.undo'],
+  kinds: ['llm.generate', 'tool.call', 'tool.cancel', 'batch.settle', 'host_session.open', 'call.undo', 'call.preview'],
   tools: many(TOOLS_MAX, (at) => `${'a'.repeat(120)}${at}*`),
   max: 256,
   wait_ms: 0,

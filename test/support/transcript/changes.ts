@@ -78,12 +78,17 @@ function callChanges(was: ActiveToolBatch | null, is: ActiveToolBatch, startMs: 
 
 function callText(call: CallState | undefined, startMs: number): string {
   if (call === undefined) return '';
-  const { status, code, attempt, terminal, not_before_ms } = call;
+  const { status, code, attempt, terminal, not_before_ms, preview, preview_until_ms, previewed } = call;
   return [
     status,
     ...(code === null || code === status ? [] : [cut(code, CODE_CHARS_MAX)]),
     ...(attempt === 1 ? [] : [`#${attempt}`]),
     ...(terminal ? ['terminal'] : []),
+    ...(preview_until_ms === undefined ? [] : [`preview until ${since(preview_until_ms, startMs)}`]),
+    ...(preview === undefined
+      ? []
+      : ['digest' in preview ? 'previewed' : `no preview ${cut(preview.code, CODE_CHARS_MAX)}`]),
+    ...(previewed === undefined ? [] : [`as previewed ${previewed.length}`]),
     ...(not_before_ms === undefined ? [] : [`not before ${since(not_before_ms, startMs)}`]),
   ].join(' ');
 }

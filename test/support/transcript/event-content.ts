@@ -51,6 +51,12 @@ const TEXTS: Texts = {
   ],
   ToolBatchSettled: ({ batch_id }) => [batch_id],
   LeaseExpired: ({ call_id, attempt }) => [attemptText(call_id, attempt)],
+  CallPreviewed: ({ call_id, attempt, preview }) => [
+    attemptText(call_id, attempt),
+    ...('files' in preview
+      ? [`would change ${namesOf(preview.files.map(({ path }) => path))}`, textOf(preview.diff)]
+      : [`no preview ${preview.code}`, quoted(preview.message)]),
+  ],
   HostSessionUpdated: ({ host_session, detail }, startMs) => [
     ...hostText(host_session, startMs),
     ...(detail === undefined ? [] : [quoted(detail)]),
@@ -73,8 +79,9 @@ const TEXTS: Texts = {
   RunFailed: ({ run_id, code, message }) => [run_id, code, quoted(message)],
   ConsentPolicySet: ({ policy, by }) => [fieldsOf(policy.modes), ...optional('by', by)],
   RulesAdopted: ({ rules, since, by }) => [`rules ${rules}`, `since ${since}`, ...optional('by', by)],
-  'user.tool_confirmation': ({ call_id, result, message, grant, instead, by }) => [
+  'user.tool_confirmation': ({ call_id, result, message, grant, instead, preview, by }) => [
     `${result} ${call_id}`,
+    ...(preview === undefined ? [] : ['as previewed']),
     ...(grant === undefined ? [] : [`grant ${fieldsOf(grant)}`]),
     ...(instead === undefined ? [] : [`instead ${callText(instead)} ${JSON.stringify(instead.arguments ?? {})}`]),
     ...(message === undefined ? [] : [quoted(message)]),

@@ -20,6 +20,7 @@ const SUBJECTS: Subjects = {
   'batch.settle': ({ batch_id }) => batch_id,
   'host_session.open': ({ run_id }) => run_id,
   'call.undo': ({ call_id, position }) => `${call_id}@${position}`,
+  'call.preview': ({ call_id, attempt }) => attemptText(call_id, attempt),
   wake: ({ at_ms }, startMs) => since(at_ms, startMs),
 };
 
