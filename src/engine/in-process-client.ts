@@ -140,6 +140,7 @@ function newFollowing({ sessions, journal, notices, deltas, closed, pause }: InP
       yield* read({
         ...start,
         version: () => sessions.inMemory(start.id)?.state().version ?? null,
+        lastCommitAt: (position) => sessions.inMemory(start.id)?.lastCommitAt(position) ?? null,
         load: () => sessions.get(start.id),
         signal: joined.signal,
         pause,
