@@ -64,7 +64,7 @@ describe('following over HTTP', () => {
     const world = await withEvents(1);
     const { client } = await served(world.engine.client);
     const controller = new AbortController();
-    const commits = client.followCommits(SESSION, { signal: controller.signal });
+    const commits = client.followCommits(SESSION, { signal: controller.signal })[Symbol.asyncIterator]();
     expect(await commits.next()).toMatchObject({ done: false });
     const next = commits.next();
     for (let turn = 0; turn < 10; turn += 1) {
