@@ -22,14 +22,15 @@ export function watchHolder(watch: HolderWatch, found: (holder: OwnerId) => void
   let ended = false;
   let cancel = (): void => undefined;
 
+  async function look(ms: number): Promise<void> {
+    const holder = await otherHolder(watch);
+    if (ended) return;
+    if (holder !== null) found(holder);
+    else lookAfter(Math.min(2 * ms, LOOK_MS_MAX));
+  }
+
   function lookAfter(ms: number): void {
-    cancel = watch.clock.after(ms, () => {
-      void otherHolder(watch).then((holder) => {
-        if (ended) return;
-        if (holder !== null) found(holder);
-        else lookAfter(Math.min(2 * ms, LOOK_MS_MAX));
-      });
-    });
+    cancel = watch.clock.after(ms, () => void look(ms));
   }
 
   lookAfter(FIRST_LOOK_MS);
