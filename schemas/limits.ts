@@ -368,6 +368,8 @@ export const DELTAS_SESSIONS_MAX = 256;
  * little memory.
  */
 export const FOLLOW_PAGE_EVENTS = 64;
+/** Most characters of the last commit of a session that stays in memory, so that its followers need not read the journal. */
+export const COMMIT_KEPT_CHARS_MAX = 32_768;
 /** Most bytes of requests that wait for one session. Further ones are refused as `queue_full`. */
 export const QUEUE_BYTES_MAX = 32 * 1_048_576;
 /** Most bytes of requests merged into one append. Further requests go into the next one. */

@@ -89,15 +89,25 @@ export const SessionPage = shape('SessionPage', {
 });
 export type SessionPage = TypeOf<typeof SessionPage>;
 
-/** The state of a session, with its digest and the chain value that heads its stream. */
-export const SessionView = shape('SessionView', {
-  state: SessionState,
-  state_digest: Digest,
-  chain: Digest,
-  status: SessionStatus,
-  /** The ids of the `agent.tool_use` and `agent.custom_tool_use` effects that wait for an answer. */
-  blocking_event_ids: list(EffectId, CALLS_PER_BATCH_MAX),
-});
+/** `connected`: the owner has a request for leases waiting at the engine, as a live bridge has at almost all times. */
+const EffectHolder = shape('EffectHolder', { effect_id: EffectId, owner: OwnerId, connected: flag });
+
+/**
+ * The state of a session, with its digest and the chain value that heads its stream. `held_by`: which owners hold leases on
+ * what the session owes now; absent when none does.
+ */
+export const SessionView = shape(
+  'SessionView',
+  {
+    state: SessionState,
+    state_digest: Digest,
+    chain: Digest,
+    status: SessionStatus,
+    /** The ids of the `agent.tool_use` and `agent.custom_tool_use` effects that wait for an answer. */
+    blocking_event_ids: list(EffectId, CALLS_PER_BATCH_MAX),
+  },
+  { held_by: list(EffectHolder, LEASE_EFFECTS_MAX, 1) },
+);
 export type SessionView = TypeOf<typeof SessionView>;
 
 /** What happens in the fork to a run that is live at its position: it is paused, continues, or is cancelled. */

@@ -1,7 +1,6 @@
 // Asks the model for a turn that is not on record: the bridge must owe it, so that no other loop has the run; the answer is
 // durable before the loop gets it.
-import type { BridgeClock } from '../../bridge/index.ts';
-import { limits } from '../../schemas/index.ts';
+import { type OwnerId, limits } from '../../schemas/index.ts';
 import { callIdOf } from './call-ids.ts';
 import { RunEnded, SessionInUse } from './errors.ts';
 import { digestsOf, promptPart } from './prompt-record.ts';
@@ -10,14 +9,13 @@ import type { OwedTurn, Rendezvous } from './rendezvous.ts';
 import type { LoggedRun } from './logged-run.ts';
 import type { RunLog } from './run-log.ts';
 import type { TurnFormat, TurnReply, TurnRequest } from './turn.ts';
+import { type HolderWatch, watchHolder } from './turn-holder.ts';
 
-export interface AskingOptions {
-  readonly session: string;
+export interface AskingOptions extends HolderWatch {
   readonly log: RunLog;
   readonly rendezvous: Rendezvous;
-  readonly clock: BridgeClock;
   readonly format: TurnFormat;
-  /** How long a turn that is owed may stay with another process before the loop is told. */
+  /** How long a turn that is owed may stay with a process that does not answer before the loop is told. */
   readonly takenAfterMs: number;
 }
 
@@ -42,12 +40,14 @@ export async function askModel(options: AskingOptions, run: LoggedRun, request: 
   }, request.signal);
 }
 
-async function owedTurn(
-  { session, log, rendezvous, clock, takenAfterMs }: AskingOptions,
-  run: LoggedRun,
-  signal: AbortSignal | undefined,
-): Promise<OwedTurn> {
+async function owedTurn(options: AskingOptions, run: LoggedRun, signal: AbortSignal | undefined): Promise<OwedTurn> {
+  const { session, log, rendezvous, clock, takenAfterMs } = options;
   const index = run.turns.length;
+  let holder: OwnerId | null = null;
+  const endWatch = watchHolder(options, (found) => {
+    holder = found;
+    log.look();
+  });
   let overdue = false;
   let cancelTimer = (): void => undefined;
   const watchOver = (): void => {
@@ -65,13 +65,18 @@ async function owedTurn(
       if (turns.length > index) throw new SessionInUse(session, `another loop has asked for turn ${index + 1}`);
       const owed = rendezvous.owed();
       if (owed?.run === run.run_id && owed.turn === index + 1) return owed;
+      if (holder !== null) throw new SessionInUse(session, heldBy(holder, index + 1), { holder });
       if (overdue) throw new SessionInUse(session, 'another process holds the lease on its next turn');
       return undefined;
     }, signal);
   } finally {
     cancelTimer();
+    endWatch();
   }
 }
+
+const heldBy = (holder: OwnerId, turn: number): string =>
+  `${holder}, a live process, holds turn ${turn}. Let it finish, then ask again under the same \`run\`, or end it`;
 
 /**
  * Its calls get ids of the session; those of the provider are in the layout. Throws a RangeError for an answer whose parts are

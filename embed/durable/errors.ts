@@ -42,11 +42,22 @@ export class SessionInUse extends Error {
   override readonly name = 'SessionInUse';
   /** The id of the session. */
   readonly session: string;
+  /** The owner that the engine names: the bridge of another process. Null when the engine was not asked. */
+  readonly holder: string | null;
 
-  constructor(session: string, why: string, cause?: unknown) {
+  constructor(session: string, why: string, { cause, holder = null }: InUseBy = {}) {
     super(`session ${session} is in use: ${why}`, { cause });
     this.session = session;
+    this.holder = holder;
   }
+}
+
+/** What is known of who uses a session. */
+export interface InUseBy {
+  /** The error that said so. */
+  readonly cause?: unknown;
+  /** The name of its bridge. */
+  readonly holder?: string | null;
 }
 
 /** The loop asks for another turn of a run that is over. */

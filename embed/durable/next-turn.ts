@@ -67,7 +67,7 @@ async function newRun({ loop, ends, start, asking }: TurnOptions, request: TurnR
   }).catch((error: unknown) => {
     const taken = error instanceof RejectedError && error.rejection.code === 'run_already_active';
     throw taken
-      ? new SessionInUse(session, 'it has another run, which is not over. Name that one, or end it', error)
+      ? new SessionInUse(session, 'it has another run, which is not over. Name that one, or end it', { cause: error })
       : error;
   });
   return await log.until(() => log.run() ?? undefined, request.signal);

@@ -1,7 +1,8 @@
 // The core that the adapters of frameworks share: a loop that is not refold's runs on the record of one session. The loop
 // asks for turns and brings the functions of calls; everything that it is given comes from the record.
+import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../bridge/index.ts';
-import type { ConsentPolicy, RunConfigPatch, SessionId } from '../../schemas/index.ts';
+import { type ConsentPolicy, type OwnerId, type RunConfigPatch, type SessionId, brand } from '../../schemas/index.ts';
 import { CONSENT_PRESETS, type ConsentPreset } from '../../src/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import { chooseSession, runEventId } from '../runs/begin-run.ts';
@@ -143,13 +144,14 @@ function partsOf(
   const calls = newLoopCalls();
   const loop: LoopSession = { session, client, log, calls, name, at: 0 };
   const { provider } = rendezvous;
-  const bridge = { ...options, engine, session, provider, executor: calls.executor, onFailure: log.fail };
+  const owner: OwnerId = brand(options.owner ?? `loop-${process.pid}-${randomUUID().slice(0, 8)}`);
+  const bridge = { ...options, engine, session, owner, provider, executor: calls.executor, onFailure: log.fail };
   const takenAfterMs = leaseTtlMs === undefined ? TAKEN_AFTER_MS : 2 * leaseTtlMs;
   return {
     loop,
     ends: newRunEnds(loop),
     start: newSessionStart({ loop, consent, config, bridge }),
-    asking: { session, log, rendezvous, clock, format, takenAfterMs },
+    asking: { session, client, owner, log, rendezvous, clock, format, takenAfterMs },
   };
 }
 

@@ -54,7 +54,7 @@ export function newRunLog({ client, session, key }: RunLogOptions): RunLog {
   }
 
   async function readAll(version: number, onCaughtUp: () => void): Promise<void> {
-    for await (const item of foldStream(client, session, null, closing.signal)) {
+    for await (const item of foldStream(client, session, { from: null, version }, closing.signal)) {
       if ('kind' in item) continue;
       await add(item);
       if (!caughtUp && item.after.version >= version) {

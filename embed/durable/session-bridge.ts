@@ -1,7 +1,6 @@
 // The bridge of one session, whose model and tools are the loop of a framework.
-import { randomUUID } from 'node:crypto';
 import { type Executor, type Provider, combineExecutors, runBridge, systemClock } from '../../bridge/index.ts';
-import { type OwnerId, type SessionId, brand } from '../../schemas/index.ts';
+import type { OwnerId, SessionId } from '../../schemas/index.ts';
 import { type LocalPorts, ledgerFor } from '../runs/open-local.ts';
 import type { SharedEngine } from './shared-engine.ts';
 
@@ -10,7 +9,8 @@ export interface SessionBridge {
   readonly close: () => Promise<void>;
 }
 
-export interface SessionBridgeOptions extends LocalPorts {
+export interface SessionBridgeOptions extends Omit<LocalPorts, 'owner'> {
+  readonly owner: OwnerId;
   readonly engine: SharedEngine;
   readonly session: SessionId;
   readonly provider: Provider;
@@ -20,9 +20,8 @@ export interface SessionBridgeOptions extends LocalPorts {
 }
 
 export async function startBridge(options: SessionBridgeOptions): Promise<SessionBridge> {
-  const { engine, session, provider, executor, onFailure } = options;
+  const { engine, session, owner, provider, executor, onFailure } = options;
   const { place, client } = engine;
-  const owner: OwnerId = brand(options.owner ?? `loop-${process.pid}-${randomUUID().slice(0, 8)}`);
   const ledger = await ledgerFor(place, options.stateDir, owner);
   const stop = new AbortController();
   const serving = runBridge({

@@ -46,7 +46,7 @@ export async function shareEngine(options: EnginePlace & LocalPorts, session: st
     return { client, url, place, close: () => leave(close) };
   } catch (error) {
     await leave(() => Promise.resolve());
-    throw isInUse(error) ? new SessionInUse(session, OTHER_PROCESS, error) : error;
+    throw isInUse(error) ? new SessionInUse(session, OTHER_PROCESS, { cause: error }) : error;
   }
 }
 

@@ -146,14 +146,17 @@ async function tokensOf(place: PlacedEngine): Promise<readonly string[]> {
   return (await Promise.all(tokens)).filter((token) => token !== '');
 }
 
-/** Where the bridge notes what it starts; null when there is no directory for it. */
+/**
+ * Where the bridge notes what it starts; null when there is no directory for it. Beside the journal of its engine the notes
+ * need not wait for the disk: the journal does.
+ */
 export async function ledgerFor(
   place: PlacedEngine,
   stateDir: string | undefined,
   owner: OwnerId,
 ): Promise<BridgeLedger | null> {
-  const directory = stateDir ?? ('dataDir' in place ? join(place.dataDir, 'bridges') : null);
-  return directory === null ? null : await openFileLedger(directory, owner);
+  if (stateDir !== undefined) return await openFileLedger(stateDir, owner);
+  return 'dataDir' in place ? await openFileLedger(join(place.dataDir, 'bridges'), owner, { synced: false }) : null;
 }
 
 async function renewAll(

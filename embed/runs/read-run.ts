@@ -17,7 +17,7 @@ export async function* readRun(
   const texts = newTurnTexts(client);
   const calls = newCallResults(client);
   let run: RunId | null = null;
-  for await (const item of foldStream(client, start.session, start.from, signal)) {
+  for await (const item of foldStream(client, start.session, start, signal)) {
     if ('kind' in item) {
       if (item.run_id === run) yield* texts.written(item);
       continue;

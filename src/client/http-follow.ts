@@ -110,7 +110,7 @@ async function* connection(transport: Transport, path: string, signal: AbortSign
   }
   const { response, release } = opened.right;
   try {
-    for await (const message of messagesOf(response)) {
+    for await (const message of messagesOf(response, signal)) {
       if ('fault' in message) {
         if (TRANSIENT.has(message.fault.code)) return;
         throw new FollowRefused(message.fault);
@@ -145,12 +145,16 @@ interface Unreadable {
 type Received = ReceivedItem | Unreadable;
 type Message = Received | { readonly fault: Rejection };
 
-async function* messagesOf(response: Response): AsyncGenerator<Message> {
+async function* messagesOf(response: Response, signal: AbortSignal): AsyncGenerator<Message> {
   const ready: Message[] = [];
   const parser = createParser({ onEvent: ({ event, data }) => ready.push(messageOf(event, data)) });
   const utf8 = new TextDecoder();
   const reader = response.body?.getReader();
   if (reader === undefined) return;
+  // On Node 20 the signal of a fetch reaches its body only until the request is collected as garbage.
+  const leave = (): void => void reader.cancel().catch(() => undefined);
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
   try {
     for (;;) {
       const chunk = await reader.read().catch(() => null);
@@ -160,6 +164,7 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
       yield* ready.splice(0);
     }
   } finally {
+    signal.removeEventListener('abort', leave);
     reader.releaseLock();
   }
 }

@@ -1,5 +1,5 @@
-// Follows a stream: first the stored commits, then each new one. A slow reader costs no memory: it reads from the
-// journal at its own pace, and is only notified of new commits. A reader that waits does not keep its session in memory: a
+// Follows a stream: first the stored commits, then each new one. A slow reader costs no memory: it is only notified of new
+// commits, and reads them from the journal at its own pace; the last commit of a session, which is durable, from memory. A reader that waits does not keep its session in memory: a
 // session is loaded before it adopts anything. Who asks for it also reads what the model is writing now.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
@@ -9,9 +9,9 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import type { DeltaFrame } from '../../schemas/wire.ts';
 import type { Pause } from '../turns.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal, JournalCommit } from '../journal/journal.ts';
 import type { DeltaReader } from './deltas.ts';
-import { commitRecords } from './sessions/records.ts';
+import { commitRecords, recordsFrom } from './sessions/records.ts';
 
 export interface ChangeNotices {
   /** The session was loaded or has adopted events: every reader that waits for it continues to read. */
@@ -56,6 +56,8 @@ export interface Followed {
   readonly from: Position;
   /** How many events are durable now; null when the session must be loaded first. */
   readonly version: () => Version | null;
+  /** The commit at this position, when it is the last one and in memory. */
+  readonly lastCommitAt: (position: Position) => JournalCommit | null;
   readonly load: () => Promise<Either<Rejection, unknown>>;
   readonly signal: AbortSignal;
   readonly pause: Pause;
@@ -78,7 +80,7 @@ async function* followWith<Frame>(
   followed: Followed,
   deltas: { readonly next: () => Frame | null },
 ): AsyncGenerator<CommitRecord | Frame> {
-  const { id, version, load, signal, pause } = followed;
+  const { id, version, lastCommitAt, load, signal, pause } = followed;
   let at: number = followed.from;
   while (!signal.aborted) {
     const now = version();
@@ -94,10 +96,12 @@ async function* followWith<Frame>(
       else await notices.nextChange(id, signal);
       continue;
     }
-    const page = await commitRecords(journal, pause, id, {
-      from: at as Position,
-      limit: Math.min(FOLLOW_PAGE_EVENTS, now - at),
-    });
+    const from = at as Position;
+    const last = lastCommitAt(from);
+    const page =
+      last === null
+        ? await commitRecords(journal, pause, id, { from, limit: Math.min(FOLLOW_PAGE_EVENTS, now - at) })
+        : await recordsFrom(pause, id, [last]);
     if (signal.aborted) return;
     if (isLeft(page)) throw new FollowRefused(page.left);
     for (const record of page.right) {

@@ -93,7 +93,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
     session: (id) =>
       intake.withArgument(SessionId, id, async (known) => {
         const session = await sessions.get(known);
-        return isLeft(session) ? session : right(viewOf(session.right));
+        return isLeft(session) ? session : right(viewOf(session.right, ports.leases));
       }),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>
@@ -140,6 +140,7 @@ function newFollowing({ sessions, journal, notices, deltas, closed, pause }: InP
       yield* read({
         ...start,
         version: () => sessions.inMemory(start.id)?.state().version ?? null,
+        lastCommitAt: (position) => sessions.inMemory(start.id)?.lastCommitAt(position) ?? null,
         load: () => sessions.get(start.id),
         signal: joined.signal,
         pause,
@@ -227,9 +228,11 @@ const leasing = ({ leases, draining }: InProcessPorts, intake: Intake): Leasing 
 
 const FIRST = 0 as Position;
 
-function viewOf(session: LiveSession): SessionView {
+function viewOf(session: LiveSession, leases: LeaseTable): SessionView {
   const state = session.state();
-  return { state, state_digest: stateDigest(state), chain: session.chain(), ...sessionStatus(state) };
+  const view = { state, state_digest: stateDigest(state), chain: session.chain(), ...sessionStatus(state) };
+  const held_by = leases.holdersIn(session.id);
+  return held_by.length === 0 ? view : { ...view, held_by };
 }
 
 const RecordLimit = integer('a number of events', 1);

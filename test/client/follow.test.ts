@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import { connect as connectSocket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
@@ -54,6 +56,23 @@ describe('following over HTTP', () => {
       if (seen.length === 4) controller.abort();
     }
     expect(seen).toEqual([0, 1, 2, 3]);
+  });
+
+  test('ends when it is aborted, also after the garbage of its request was collected', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const world = await withEvents(1);
+    const { client } = await served(world.engine.client);
+    const controller = new AbortController();
+    const commits = client.followCommits(SESSION, { signal: controller.signal })[Symbol.asyncIterator]();
+    expect(await commits.next()).toMatchObject({ done: false });
+    const next = commits.next();
+    for (let turn = 0; turn < 10; turn += 1) {
+      await new Promise(setImmediate);
+      collectGarbage();
+    }
+    controller.abort();
+    expect(await next).toEqual({ done: true, value: undefined });
   });
 
   test('resumes after the last event id that the reader names', async () => {

@@ -3,7 +3,8 @@
 // adopted, answered and published.
 import { isLeft, left } from 'fp-ts/lib/Either.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
-import type { Digest, SessionId } from '../../../schemas/ids.ts';
+import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
+import { COMMIT_KEPT_CHARS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit } from '../../../schemas/wire.ts';
@@ -35,6 +36,8 @@ export class LiveSession {
   #state: SessionState;
   #chain: Digest;
   #chars: number;
+  /** The last commit, unless it is large. */
+  #last: JournalCommit | null = null;
   #draining = false;
   #retired = false;
   /** Gives up the group that waits for a check. */
@@ -57,6 +60,11 @@ export class LiveSession {
 
   chain(): Digest {
     return this.#chain;
+  }
+
+  /** The commit that begins at this position, if it is the last one and is kept in memory: a follower need not read it. */
+  lastCommitAt(position: Position): JournalCommit | null {
+    return this.#last?.position === position ? this.#last : null;
   }
 
   /** Characters of the events after the snapshot that the load began at. */
@@ -137,11 +145,15 @@ export class LiveSession {
     if (failed === null && steps.events.length > 0) this.#ports.onAdopted(this, steps.events);
   }
 
-  #adopt({ events, chain }: JournalCommit, { state }: PendingSteps): void {
+  #adopt(commit: JournalCommit, { state }: PendingSteps): void {
+    const { events, chain } = commit;
     if (events.length === 0) return;
     this.#state = state;
     this.#chain = chain;
-    for (const { text } of events) this.#chars += text.length;
+    let chars = 0;
+    for (const { text } of events) chars += text.length;
+    this.#chars += chars;
+    this.#last = chars <= COMMIT_KEPT_CHARS_MAX ? commit : null;
   }
 
   #step(group: readonly QueuedRequest[], lookUp: LookUp): Promise<SteppedRequests> {

@@ -6,6 +6,7 @@ import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { EventOfKind, Ingress, IngressEvent } from '../../../schemas/event.ts';
 import type { EffectId, OwnerId, SessionId } from '../../../schemas/ids.ts';
+import { LEASE_EFFECTS_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type {
@@ -15,6 +16,7 @@ import type {
   LeaseKey,
   LeaseRequest,
   Release,
+  SessionView,
   Submit,
 } from '../../../schemas/wire.ts';
 import type { Clock } from '../../clock.ts';
@@ -193,6 +195,15 @@ export class LeaseTable {
     this.#forgetOwed(session);
     this.#lostAnswers.forget(session);
     this.#holds.forget(session);
+  }
+
+  /** The owners of the effects of this session that bridges hold now, as many as a view shows. */
+  holdersIn(session: SessionId): NonNullable<SessionView['held_by']> {
+    return Array.from(this.#holds.of(session))
+      .slice(0, LEASE_EFFECTS_MAX)
+      .flatMap(([effect_id, { owner }]) =>
+        owner === null ? [] : [{ effect_id, owner, connected: this.#waiters.isWaiting(owner) }],
+      );
   }
 
   /** How many effects bridges hold, and how many of their requests wait. */

@@ -121,6 +121,13 @@ export class LeaseWaiters {
     this.#serveLater();
   }
 
+  /** Whether a request of this owner waits, or is searched for. */
+  isWaiting(owner: OwnerId): boolean {
+    for (const { request } of this.#waiters) if (request.owner === owner) return true;
+    for (const search of this.#searches) if (search.owner === owner) return true;
+    return false;
+  }
+
   /** How many requests wait. */
   count(): number {
     return this.#waiters.size;

@@ -52,10 +52,11 @@ export const commitRecords = (
 ): Answer<readonly CommitRecord[]> =>
   pipe(
     journal.read(id, from, limit),
-    TE.chain((commits) => () => toRecords(pause, id, commits)),
+    TE.chain((commits) => () => recordsFrom(pause, id, commits)),
   )();
 
-async function toRecords(
+/** The records of stored commits. */
+export async function recordsFrom(
   pause: Pause,
   id: SessionId,
   commits: readonly JournalCommit[],

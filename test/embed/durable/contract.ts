@@ -5,7 +5,7 @@ import { cpSync, readdirSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type SessionId, brand } from '../../../schemas/index.ts';
+import { type SessionId, brand, limits } from '../../../schemas/index.ts';
 import { type EngineClient, must } from '../../../src/client/index.ts';
 import { newLawCheck, newReplayer } from '../../../src/core/index.ts';
 import { openEngine, readToken, serveDataDir, tokenFile } from '../../../src/index.ts';
@@ -67,6 +67,7 @@ export interface LoopDriver {
   readonly open: (options: ContractOptions) => Promise<ContractLoop>;
 }
 
+const { LEASE_TTL_MS } = limits;
 const SESSION = brand<'SessionId'>('order-42');
 const PROMPT = 'Refund both orders';
 
@@ -414,6 +415,44 @@ export function describeLoop(driver: LoopDriver): void {
       expect(network.doubled()).toBeGreaterThan(5);
     });
 
+    test('on an engine where another process holds the turn is told at once who does, and that one goes on', async () => {
+      const inProcess = await must(openEngine({ dataDir: await newDirectory() }));
+      const served = await newDirectory();
+      const engine = await serveDataDir(inProcess.client, { dataDir: served, port: 0 });
+      // By another address, because this process has each session of one address once.
+      const address = await deliverTwice(engine.url);
+      ended.push(
+        () => inProcess.close(),
+        () => engine.close(),
+        () => address.close(),
+      );
+      const token = await readToken(tokenFile(served, 'operator'));
+      let isOut = true;
+      const first = await open({
+        engine: engine.url,
+        token,
+        owner: 'first',
+        script(turn) {
+          if (isOut) throw new Error('the model is out');
+          return twoRefunds(turn);
+        },
+      });
+      await first.run(PROMPT).catch(() => undefined);
+      const second = await open({ engine: address.url, token, owner: 'second' });
+      const before = performance.now();
+      const error: unknown = await second.run(PROMPT).catch((thrown: unknown) => thrown);
+      expect(inUse(error)).toMatchObject({ name: 'SessionInUse', session: 'order-42', holder: 'first' });
+      expect(performance.now() - before).toBeLessThan(LEASE_TTL_MS);
+      expect(second.world).toEqual([]);
+      isOut = false;
+      expect(await first.run(PROMPT)).toBe('Done.');
+      expect(refundsIn(first.world)).toEqual(['refund a', 'refund b']);
+      await second.handle.close();
+      const third = await open({ engine: address.url, token, owner: 'third' });
+      expect(await third.run(PROMPT)).toBe('Done.');
+      expect(third.world).toEqual([]);
+    });
+
     test('with another prompt than the recorded one is told which message differs', async () => {
       const first = await open({ consent: 'default' });
       const running = first.run(PROMPT).catch(() => undefined);
@@ -426,6 +465,12 @@ export function describeLoop(driver: LoopDriver): void {
       expect(error).toMatchObject({ turn: 1, role: 'user', session: SESSION });
     });
   });
+}
+
+/** A framework may wrap the error that its model throws. */
+function inUse(error: unknown): unknown {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SessionInUse) return cause;
+  return error;
 }
 
 /** The calls that wait, once there are so many. */
