@@ -11,6 +11,7 @@ import { grantFor, isGranted } from './consent.ts';
 import { answered, endsRun, settle } from './batch.ts';
 import { type BatchEdit, editBatch } from './batch-edit.ts';
 import { callStateAt, plannedOf, positionOf } from './batch-index.ts';
+import { argumentsValue } from './call-arguments.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';
@@ -68,7 +69,7 @@ function allowGranted(
 export function grantGiven(batch: ActiveToolBatch, id: CallId, scope: GrantScope): Grant | null {
   const planned = plannedOf(batch.plan, id)?.call;
   const observed = batch.observed[positionOf(batch, id) ?? -1];
-  return planned === undefined ? null : grantFor(scope, planned, observed?.arguments ?? null);
+  return planned === undefined ? null : grantFor(scope, planned, observed === undefined ? null : argumentsValue(observed));
 }
 
 /** The waiting calls of the open batch that a new grant covers. */
@@ -77,7 +78,7 @@ function waitingUnder(state: SessionState, grant: Grant): readonly CallId[] {
   return batch.observed.flatMap((observed, position) => {
     if (callStateAt(batch, position)?.status !== 'waiting') return [];
     const planned = plannedOf(batch.plan, observed.call_id)?.call;
-    const covered = planned !== undefined && isGranted(grant, planned, observed.arguments ?? null);
+    const covered = planned !== undefined && isGranted(grant, planned, argumentsValue(observed));
     return covered ? [observed.call_id] : [];
   });
 }

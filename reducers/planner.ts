@@ -1,6 +1,5 @@
 // The batch planner: observed calls in, the canonical plan out (AOS P7, "Batch Planning"; docs/design.md, "The planner").
-import { canonicalText, digestJson, digestText } from '../schemas/canonical.ts';
-import { isInline } from '../schemas/content.ts';
+import { canonicalText, digestJson } from '../schemas/canonical.ts';
 import type { CallConsent, ConsentState } from '../schemas/consent.ts';
 import type { CallId, Digest } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
@@ -9,6 +8,7 @@ import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schema
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
+import { argumentsDigest, argumentsOf, argumentsValue } from './call-arguments.ts';
 import { type ClaimRoom, claimsOf, claimsWithin, newClaimRoom } from './claims.ts';
 import { newConflictOrder } from './conflict-order.ts';
 import { type GrantWork, decideConsent, newGrantWork } from './consent.ts';
@@ -102,15 +102,6 @@ function sealPlan({ execution_plan, planned_calls, rejected }: Omit<ToolBatchPla
   return plan;
 }
 
-/** The digest that binds a call to its exact arguments. */
-export function argumentsDigest(call: ToolCallObserved): Digest {
-  if (call.arguments_digest !== undefined) return call.arguments_digest;
-  const { arguments_ref: stored } = call;
-  // A blob of arguments holds their canonical text, so its digest is their digest.
-  if (stored !== undefined) return isInline(stored) ? digestText(stored.text) : stored.ref;
-  return digestJson(call.arguments ?? call.arguments_text ?? {});
-}
-
 // The fields are in canonical order, because hashing a plan is most of the work of making it.
 function planCall(
   call: ToolCallObserved,
@@ -119,8 +110,11 @@ function planCall(
 ): PlannedToolCall {
   const { parallelism_hint: hint } = tool;
   // Recorded claims are used only for arguments in a blob, which the fold cannot read.
-  const inBlob = call.arguments === undefined && call.arguments_ref !== undefined;
-  const own = inBlob ? (call.claims ?? claimsOf(hint, null)) : claimsOf(hint, call.arguments ?? {});
+  const given = argumentsOf(call);
+  const own =
+    'arguments_ref' in given
+      ? (call.claims ?? claimsOf(hint, null))
+      : claimsOf(hint, 'arguments' in given ? given.arguments : {});
   const claims = claimsWithin(room, hint, own);
   // Only an answer can be late: a call that a bridge runs ends by its report, within `timeout_ms`, or with its lease.
   const within = tool.executor.kind === 'custom' ? tool.answer_within_ms : undefined;
@@ -163,7 +157,7 @@ export function consentTo(
   },
 ): CallConsent | Refusal | null {
   if (consent === undefined) return null;
-  const { decision, reasons } = decideConsent(consent, tool, call.arguments ?? null, work);
+  const { decision, reasons } = decideConsent(consent, tool, argumentsValue(call), work);
   if (decision === 'deny') {
     return codedText(rules, 'permission_denied.policy', { name: tool.tool_name, reasons: reasons.join(', ') });
   }

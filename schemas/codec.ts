@@ -270,6 +270,27 @@ export function shape<R extends Fields, O extends Fields = NoFields>(
   });
 }
 
+/** The same codec; it refuses a value that has more than one of these fields, which say the same thing in several forms. */
+export function oneFormOf<A extends object>(codec: Codec<A>, forms: readonly (keyof A & string)[]): Codec<A> {
+  return new Codec<A>(
+    codec.name,
+    (value): value is A => codec.is(value) && hasAtMostOne(value, forms),
+    (value) => {
+      const inner = codec.faultOf(value);
+      if (inner !== null) return inner;
+      const [first, second] = forms.filter((form) => Object.hasOwn(value as A, form));
+      return second === undefined ? null : { path: [second], message: `stands beside ${first}; give one of them` };
+    },
+    codec.jsonSchema,
+  );
+}
+
+function hasAtMostOne(value: object, forms: readonly string[]): boolean {
+  let found = 0;
+  for (const form of forms) if (Object.hasOwn(value, form)) found += 1;
+  return found <= 1;
+}
+
 /** A {@link shape} whose field `kind` has one fixed value. */
 export const tagged = <const K extends string, R extends Fields, O extends Fields = NoFields>(
   kind: K,

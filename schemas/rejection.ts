@@ -58,6 +58,8 @@ export const REJECTIONS = {
   wrong_batch: 'Another batch is open; the report is late or misdirected. Drop it, and lease what is owed now.',
   batch_not_settled: 'Some calls of the batch are not terminal yet. Settle them first.',
   results_mismatch: 'The digest is not that of the results of the batch. Leave it out: the engine computes it.',
+  measured_wrong:
+    'The record says otherwise than what is measured of it, so no engine wrote it so. Ask for the original export.',
   ending_mismatch: 'The event does not say which runs it ends. Only recorded events say it: restore the original.',
   unknown_call: 'The batch has no such call. Read the calls of the session again.',
   call_not_queued: 'The call is not queued. Do not run it: another bridge runs it, or it is terminal.',

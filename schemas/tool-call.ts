@@ -1,5 +1,5 @@
 // Calls and their results (Steerable Tools Spec, "ToolCall" and "ToolResult"; AOS P7, "Ingress/Event Changes").
-import { Codec, type TypeOf, flag, integer, json, jsonObject, list, oneOf, shape, text } from './codec.ts';
+import { Codec, type TypeOf, flag, integer, json, jsonObject, list, oneFormOf, oneOf, shape, text } from './codec.ts';
 import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest } from './ids.ts';
 import { type JsonObject, isPlainObject } from './json.ts';
@@ -73,21 +73,25 @@ export type SchemaVerdict = TypeOf<typeof SchemaVerdict>;
 /**
  * One call as the model made it. A bridge sends `arguments` (an object) or, when it has only text that may not be JSON,
  * `arguments_text`. The engine's edge parses, checks and digests them, moves large ones into a blob (`arguments_ref`,
- * with their claims), and records its verdict.
+ * with their claims), and records its verdict. A call has its arguments in one form only: with two, what a grant is asked
+ * about and what runs could be different things.
  */
-export const ToolCallObserved = shape(
-  'ToolCallObserved',
-  { call_id: CallId, tool_name: text('tool_name', { max: 256 }) },
-  {
-    arguments: jsonObject,
-    arguments_text: text('arguments_text', { max: 1_048_576 }),
-    arguments_ref: Content,
-    arguments_digest: Digest,
-    arguments_verdict: SchemaVerdict,
-    claims: list(Claim, CLAIMS_PER_CALL_MAX),
-    /** The provider's id, when the bridge had to replace it. */
-    provider_call_id: text('provider_call_id', { max: 256 }),
-  },
+export const ToolCallObserved = oneFormOf(
+  shape(
+    'ToolCallObserved',
+    { call_id: CallId, tool_name: text('tool_name', { max: 256 }) },
+    {
+      arguments: jsonObject,
+      arguments_text: text('arguments_text', { max: 1_048_576 }),
+      arguments_ref: Content,
+      arguments_digest: Digest,
+      arguments_verdict: SchemaVerdict,
+      claims: list(Claim, CLAIMS_PER_CALL_MAX),
+      /** The provider's id, when the bridge had to replace it. */
+      provider_call_id: text('provider_call_id', { max: 256 }),
+    },
+  ),
+  ['arguments', 'arguments_text', 'arguments_ref'],
 );
 export type ToolCallObserved = TypeOf<typeof ToolCallObserved>;
 

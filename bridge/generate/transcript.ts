@@ -12,6 +12,7 @@ import { parseJson } from '../../schemas/json.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { type TranscriptEntry, TranscriptPage, type TranscriptState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
+import { argumentsOf } from '../../src/core/index.ts';
 import { noteFiles, withFileNames, withFiles } from './attached-files.ts';
 import { recordedParts } from './layout.ts';
 import { type MessagePage, messagePageOf, pairPages } from './message-pages.ts';
@@ -162,24 +163,26 @@ function messageOf(entry: TranscriptEntry, { text, calls, parts: recorded }: Ent
   return { role, text, calls, layout: { api: layout.api, model: layout.model, parts } };
 }
 
+/** A call whose arguments are in no blob. */
 function wholeCall(call: ToolCallObserved): MessageCall {
-  const { arguments_text, arguments_ref } = call;
-  const inline = arguments_ref !== undefined && isInline(arguments_ref) ? arguments_ref.text : undefined;
-  return callOf(call, arguments_text ?? inline);
+  const given = argumentsOf(call);
+  return callOf(call, 'arguments_ref' in given && isInline(given.arguments_ref) ? given.arguments_ref.text : null);
 }
 
 async function fetchCall(call: ToolCallObserved, readBlob: ReadBlob): Promise<MessageCall> {
-  const { arguments_text, arguments_ref } = call;
-  const written = arguments_text ?? (arguments_ref === undefined ? undefined : await textOf(arguments_ref, readBlob));
-  return callOf(call, written);
+  const given = argumentsOf(call);
+  return callOf(call, 'arguments_ref' in given ? await textOf(given.arguments_ref, readBlob) : null);
 }
 
-const callOf = (
-  { call_id, tool_name, arguments: value, provider_call_id }: ToolCallObserved,
-  written?: string,
-): MessageCall => ({
-  id: call_id,
-  ...(provider_call_id === undefined ? {} : { provider_id: provider_call_id }),
-  name: tool_name,
-  arguments: written ?? canonicalText(value ?? {}),
-});
+/** `stored` is the text of arguments that the call does not have itself. */
+function callOf(call: ToolCallObserved, stored: string | null): MessageCall {
+  const { call_id, tool_name, provider_call_id } = call;
+  const given = argumentsOf(call);
+  const own = 'arguments_text' in given ? given.arguments_text : canonicalText('arguments' in given ? given.arguments : {});
+  return {
+    id: call_id,
+    ...(provider_call_id === undefined ? {} : { provider_id: provider_call_id }),
+    name: tool_name,
+    arguments: stored ?? own,
+  };
+}

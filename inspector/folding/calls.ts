@@ -1,6 +1,6 @@
 // One call: all that `refold explain --call` knows, what it returned, and the files it changed, before and after.
 import { callStateAt } from '../../reducers/batch-index.ts';
-import { isInline } from '../../schemas/content.ts';
+import { argumentsOf, argumentsValue, shownArguments } from '../../reducers/call-arguments.ts';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
 import type { CallId, Digest } from '../../schemas/ids.ts';
 import { PREVIEW_FILE_CHARS_MAX } from '../../schemas/limits.ts';
@@ -40,16 +40,13 @@ interface CallFound {
 export async function callDetail(fold: StreamFold, address: CallAddress): Promise<CallDetail> {
   const { explanation, state, report, undo, session_id } = await findCall(fold, address);
   const { call } = explanation;
-  const stored = call.arguments_ref;
+  const given = argumentsOf(call);
   const output = state?.output ?? (explanation.rejected === null ? null : { text: explanation.rejected.message });
   return {
     address: { ...address, index: explanation.index, observed: explanation.observed.position },
     explanation,
     lines: callLines(explanation),
-    arguments:
-      stored === undefined || isInline(stored)
-        ? jsonOf(call.arguments ?? call.arguments_text ?? {})
-        : contentOf(stored),
+    arguments: 'arguments_ref' in given ? contentOf(given.arguments_ref) : jsonOf(shownArguments(call)),
     output: output === null ? null : contentOf(output, state?.attachments),
     attachments: state?.attachments ?? [],
     result: report === null ? null : jsonOf(report.result),
@@ -157,7 +154,7 @@ export async function changedFile(
     throw new Refused({ code: 'not_found', message: `the call recorded no change of ${address.path}`, advice: '' });
   }
   const before = await contentBefore(fold, change);
-  const after = await contentAfter(fold, change, explanation.call.arguments ?? {});
+  const after = await contentAfter(fold, change, argumentsValue(explanation.call) ?? {});
   const lines = isText(before) && isText(after) ? diffLines(before ?? '', after ?? '') : [];
   return {
     change,

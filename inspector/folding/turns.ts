@@ -1,6 +1,7 @@
 // Turns as cards and in detail. A turn is folded again from the state that is kept before it, and everything that the page
 // shows of it is collected on the way.
 import { callStateAt } from '../../reducers/batch-index.ts';
+import { shownArguments } from '../../reducers/call-arguments.ts';
 import type { Content } from '../../schemas/content.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { ActiveToolBatch, CallState, TranscriptEntry, TranscriptPage } from '../../schemas/state.ts';
@@ -205,7 +206,7 @@ function cardsOf(made: Made, timeline: TurnTimeline | undefined): readonly CallC
       observed,
       index,
       tool_name: call.tool_name,
-      arguments: lineOf(call.arguments ?? call.arguments_text ?? call.arguments_ref ?? {}, LINE_CHARS),
+      arguments: lineOf(shownArguments(call), LINE_CHARS),
       ...(batch === null ? refusedCard(refused) : endOf(callStateAt(batch, index))),
       ran_ms: spans.length === 0 ? null : ran,
     };

@@ -1,6 +1,7 @@
 // The effects owed to a session, derived from its state and nothing else (docs/design.md, law 2): computed twice they are
 // the same, and after a crash they are computed again.
 import { callStateAt, callStateOf, plannedOf, positionOf } from '../../reducers/batch-index.ts';
+import { argumentsOf } from '../../reducers/call-arguments.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import { compactedPart, owesCompaction } from '../../reducers/compaction.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';
@@ -234,15 +235,16 @@ function asked(state: SessionState, batch: ActiveToolBatch, planned: PlannedTool
     tool_name,
     mode: consent?.mode ?? state.tool_registry[tool_id]?.mode ?? 'external',
     arguments_digest,
-    ...argumentsOf(batch.observed[position] as ToolCallObserved),
+    ...runArguments(batch.observed[position] as ToolCallObserved),
     ...(due === undefined ? {} : { due_at_ms: due }),
   };
 }
 
-const argumentsOf = (observed: ToolCallObserved) =>
-  observed.arguments_ref === undefined
-    ? { arguments: observed.arguments ?? {} }
-    : { arguments_ref: observed.arguments_ref };
+/** What a planned call runs with. One whose arguments are unreadable text is never planned. */
+function runArguments(observed: ToolCallObserved) {
+  const given = argumentsOf(observed);
+  return 'arguments_text' in given ? { arguments: {} } : given;
+}
 
 function callEffect(
   state: SessionState,
@@ -274,8 +276,9 @@ function callEffect(
     output_bytes_max: call.output_bytes_max,
     tool_concurrency_max: run.config.tool_concurrency_max,
   };
-  if (observed.arguments_ref === undefined) effect.arguments = observed.arguments ?? {};
-  else effect.arguments_ref = observed.arguments_ref;
+  const given = runArguments(observed);
+  if ('arguments_ref' in given) effect.arguments_ref = given.arguments_ref;
+  else effect.arguments = given.arguments;
   const previewed = callStateAt(batch, position)?.previewed;
   if (previewed !== undefined) effect.previewed = previewed;
   return effect;

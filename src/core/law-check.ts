@@ -6,6 +6,7 @@ import { checkAnswers } from './laws/answered-by-digest.ts';
 import { checkBeganOnce } from './laws/began-once.ts';
 import type { LawBreach, LawCase, LawOfRecord } from './laws/breach.ts';
 import { checkDenyWon } from './laws/deny-won.ts';
+import { checkMeasured } from './laws/measured.ts';
 import { checkOneResult } from './laws/one-result.ts';
 import { checkPlanKept } from './laws/plan-kept.ts';
 import { checkGoesOn } from './laws/run-goes-on.ts';
@@ -29,6 +30,7 @@ const LAWS: readonly LawOfRecord[] = [
   checkBeganOnce,
   checkDenyWon,
   checkGoesOn,
+  checkMeasured,
 ];
 
 export function newLawCheck(): LawCheck {

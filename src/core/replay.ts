@@ -1,6 +1,7 @@
 // Replay: folds a recorded stream again and compares every digest with the recorded one (docs/design.md, law 1).
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { SealedPage } from '../../reducers/transcript.ts';
+import type { IngressEvent } from '../../schemas/event.ts';
 import type { Digest, Position } from '../../schemas/ids.ts';
 import {
   type CommitRecord,
@@ -16,6 +17,7 @@ import { eventDigest, genesisChain, nextChain } from './chain.ts';
 import type { FoldedEvent } from './folded-event.ts';
 import { checkGenesis, initialState } from './initial-state.ts';
 import { checkPackage } from './package-parts.ts';
+import { measuredFault } from './measured.ts';
 import { stateDigest } from './state-digest.ts';
 import { foldEvent } from './step.ts';
 
@@ -66,6 +68,8 @@ export interface ReplayOptions {
   readonly from?: ReplayStart;
   /** True: chain values are taken as they are recorded, for a reader that checks them beside (`newChainCheck`). */
   readonly statesOnly?: boolean;
+  /** True: what the edge measured is taken as it is recorded, for a reader that measures it beside (`newLawCheck`). */
+  readonly asMeasured?: boolean;
 }
 
 /** What was folded so far: the state after a commit, and the chain value. */
@@ -79,7 +83,8 @@ export interface ReplayStart {
  * compared.
  */
 export function newReplayer(onEvent: OnEvent = () => undefined, options: ReplayOptions = {}): Replayer {
-  const fold: CommitFold = { onEvent, statesOnly: options.statesOnly ?? false };
+  const { statesOnly = false, asMeasured = false } = options;
+  const fold: CommitFold = { onEvent, statesOnly, asMeasured };
   let tools: PackageRecord | null = null;
   let head: ReplayStart | null = options.from ?? null;
   let sealed: readonly SealedPage[] = [];
@@ -133,6 +138,7 @@ type Place = Pick<Divergence, 'position' | 'commit'>;
 interface CommitFold {
   readonly onEvent: OnEvent;
   readonly statesOnly: boolean;
+  readonly asMeasured: boolean;
 }
 
 function readPackage(
@@ -172,7 +178,7 @@ interface FoldedCommit {
 function foldCommit(
   from: ReplayStart | null,
   record: CommitRecord,
-  { onEvent, statesOnly }: CommitFold,
+  { onEvent, statesOnly, asMeasured }: CommitFold,
 ): Either<Divergence, FoldedCommit> {
   if (from === null) return left(badRecord(BEFORE, 'the stream does not begin with a genesis record'));
   const commit = from.state.version as number;
@@ -182,18 +188,29 @@ function foldCommit(
   const digests: Digest[] = [];
   const sealed: SealedPage[] = [];
   let { state } = from;
+  let wrong: Divergence | null = null;
   for (const { position, event } of eventsIn(record)) {
     const folded = foldEvent(state, event);
     if (isLeft(folded)) return left(refused({ position, commit }, 'event', folded.left));
     if (!statesOnly) digests.push(eventDigest(event));
     const { state: after, sealed: page } = folded.right;
-    onEvent({ position, event: upcast(event), before: state, after, sealed: page });
+    const current = upcast(event);
+    if (!asMeasured) wrong ??= wrongIn(current, { position, commit });
+    onEvent({ position, event: current, before: state, after, sealed: page });
     if (page !== null) sealed.push(page);
     state = after;
   }
   const head = { state, chain: statesOnly ? record.chain : nextChain(from.chain, digests, stateDigest(state)) };
   const compared = comparedWith(record, { position: state.version - 1, commit }, head);
-  return isLeft(compared) ? compared : right({ head, sealed });
+  if (isLeft(compared)) return compared;
+  // A record whose digests differ was altered, which says more than what else is wrong about it.
+  return wrong === null ? right({ head, sealed }) : left(wrong);
+}
+
+/** What no edge would have measured so, as a divergence. */
+function wrongIn(event: IngressEvent, at: Place): Divergence | null {
+  const fault = measuredFault(event);
+  return fault === null ? null : refused(at, 'event', fault);
 }
 
 /** What was folded, when the record has its digests. */

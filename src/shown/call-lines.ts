@@ -1,5 +1,6 @@
 // One call as lines of text, for `refold explain --call`.
 import pc from 'picocolors';
+import { shownArguments } from '../../reducers/call-arguments.ts';
 import type { Claim } from '../../schemas/tool-call.ts';
 import type { Conflict } from '../../reducers/conflict.ts';
 import type { CallExplanation, PlannedPlace, WaitedFor } from '../core/explain-call.ts';
@@ -34,9 +35,7 @@ const coloured = (status: CallExplanation['status']): string =>
 const describeMoment = ({ position, at_ms }: Moment): string =>
   `event ${position + 1} ${pc.dim(new Date(at_ms).toISOString())}`;
 
-function describeArguments({ arguments: args, arguments_text, arguments_ref }: CallExplanation['call']): string {
-  return clipJson(args ?? arguments_text ?? arguments_ref ?? {}, WIDTH);
-}
+const describeArguments = (call: CallExplanation['call']): string => clipJson(shownArguments(call), WIDTH);
 
 function describeTool({ tool }: CallExplanation): string {
   if (tool === null) return 'no tool had this name';

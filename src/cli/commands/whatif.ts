@@ -1,6 +1,7 @@
 // `refold whatif`: what recorded sessions would have decided under other tools or another policy. Exits with 1 when any
 // decision changes, so it can gate a change of tools in CI.
 import pc from 'picocolors';
+import { argumentsValue } from '../../../reducers/call-arguments.ts';
 import { claimsOf } from '../../../reducers/claims.ts';
 import { newReplayer } from '../../core/replay.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
@@ -122,7 +123,7 @@ async function judge(
 ): Promise<ReadonlyMap<number, Judged>> {
   const judged = new Map<number, Judged>();
   for (const { index, call, tool } of wanted) {
-    const args = call.arguments ?? (await storedArguments(client, call.arguments_ref));
+    const args = argumentsValue(call) ?? (await storedArguments(client, call.arguments_ref));
     if (args === null) continue;
     const verdict = await checkSchema(tool, args, newRequestBudget());
     judged.set(index, { verdict, claims: claimsOf(tool.parallelism_hint, args) });

@@ -3,6 +3,7 @@
 // it does when a call is first observed. Each turn is decided alone, because a model's answer to another result is
 // unknown.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import { argumentsOf } from '../../../reducers/call-arguments.ts';
 import { computeEffectiveTools } from '../../../reducers/effective-tools.ts';
 import { planBatch } from '../../../reducers/planner.ts';
 import { profilesOf, registryOf } from '../../../reducers/registry.ts';
@@ -186,10 +187,11 @@ const byName = (tools: readonly ToolSpec[]): ReadonlyMap<string, ToolSpec> =>
 
 function isAffected(call: ToolCallObserved, recorded: ToolSpec | undefined, tool: ToolSpec): boolean {
   // Unreadable arguments fit no schema.
-  if (call.arguments === undefined && call.arguments_ref === undefined) return false;
+  const given = argumentsOf(call);
+  if ('arguments_text' in given) return false;
   if (recorded === undefined || canonicalText(recorded.input_schema) !== canonicalText(tool.input_schema)) return true;
   const sameClaims = canonicalText(recorded.parallelism_hint) === canonicalText(tool.parallelism_hint);
-  return call.arguments === undefined && !sameClaims;
+  return 'arguments_ref' in given && !sameClaims;
 }
 
 interface Replanned {
@@ -225,7 +227,7 @@ function judgedCall(call: ToolCallObserved, found: Judged | undefined): ToolCall
   const { claims: _ofAnotherTool, ...rest } = call;
   if (found === undefined) return rest;
   const { verdict: arguments_verdict, claims } = found;
-  return call.arguments === undefined ? { ...rest, arguments_verdict, claims } : { ...rest, arguments_verdict };
+  return 'arguments_ref' in argumentsOf(call) ? { ...rest, arguments_verdict, claims } : { ...rest, arguments_verdict };
 }
 
 function compareOffers(recorded: EffectiveToolSet, other: EffectiveToolSet): OfferChange | null {

@@ -10,7 +10,8 @@ export type LawOnRecord =
   | 'answered_by_digest'
   | 'began_once'
   | 'deny_won'
-  | 'run_goes_on';
+  | 'run_goes_on'
+  | 'measured_as_recorded';
 
 /** Two recorded facts that contradict each other. */
 export interface LawBreach {

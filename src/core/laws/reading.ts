@@ -1,5 +1,6 @@
 // The reading of a log that the laws share: what the events so far say about the open batch. It takes the plan from the
 // state, and which calls a cancellation or a time ended; every other fact comes from the events.
+import { argumentsValue } from '../../../reducers/call-arguments.ts';
 import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import { hasMoved } from '../../../reducers/host-session.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
@@ -169,7 +170,7 @@ function noteAsked(open: BatchReading, folded: FoldedEvent): void {
     if (isAmended(planned) && !call.moved) continue;
     const tool = after.tool_registry[planned.tool_id];
     if (tool === undefined || after.consent === undefined) continue;
-    if (decideConsent(after.consent, tool, observed.arguments ?? null).decision !== 'ask') continue;
+    if (decideConsent(after.consent, tool, argumentsValue(observed)).decision !== 'ask') continue;
     call.asks = true;
     call.allowedAt = null;
   }
@@ -210,11 +211,11 @@ function noteAllowed(open: BatchReading, call: CallReading, { event, position, b
   call.answered = true;
   const { planned } = call;
   if (event.grant === undefined || planned === null || before.consent === undefined) return;
-  const grant = grantFor(event.grant, planned, call.observed.arguments ?? null);
+  const grant = grantFor(event.grant, planned, argumentsValue(call.observed));
   if (grant === null) return;
   for (const other of open.calls) {
     if (other.planned === null || !other.asks || other.allowedAt !== null || other.result !== null) continue;
-    if (isGranted(grant, other.planned, other.observed.arguments ?? null)) other.allowedAt = position;
+    if (isGranted(grant, other.planned, argumentsValue(other.observed))) other.allowedAt = position;
   }
 }
 

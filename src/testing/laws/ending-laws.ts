@@ -42,6 +42,7 @@ const LAW_OF: Readonly<Record<LawOnRecord, Law>> = {
   began_once: 'runs at most once',
   deny_won: 'deny wins',
   run_goes_on: 'every run ends',
+  measured_as_recorded: 'the world is recorded',
 };
 
 /** The record alone shows no breach, to a check that does not ask the fold what is allowed. */
