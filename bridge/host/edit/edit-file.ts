@@ -8,6 +8,7 @@ import type { HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
 import type { WorkspacePath } from '../workspace/path-name.ts';
 import { attributesOf, findReplaceable, replaceFile } from '../workspace/replace-file.ts';
+import { refuseOffer } from '../workspace/runner-files.ts';
 import { decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
 import { type Edited, editText } from './edit-text.ts';
 
@@ -39,6 +40,7 @@ export function editFileTool(args: JsonObject, { workspace }: HostParts): HostOu
   const edited = requireEdited(editText(text, { oldText, newText, all }), path, oldText);
   const after = Buffer.from(edited.text, 'utf8');
   refuseNewMarks(after, () => bytes, path.shown);
+  refuseOffer(path, after);
   const before = preimageOf(workspace, path, bytes);
   withParent(workspace, path, (directory, name) => {
     const previous = findReplaceable(directory, name);

@@ -7,6 +7,7 @@ import type { HostParts } from '../tool.ts';
 import { refuseNewMarks } from '../secret-mark.ts';
 import { bytesOf, changedFile, preimageOf } from '../undo/record-change.ts';
 import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
+import { refuseOffer } from './runner-files.ts';
 import { withParent } from './workspace.ts';
 
 export function writeFileTool(args: JsonObject, { workspace }: HostParts): HostOutcome {
@@ -15,6 +16,7 @@ export function writeFileTool(args: JsonObject, { workspace }: HostParts): HostO
   const exclusive = optionalChoice(args, 'mode', ['overwrite', 'create_new']) === 'create_new';
   refuseWrites(workspace, [path]);
   refuseNewMarks(bytes, () => bytesOf(preimageOf(workspace, path)), path.shown);
+  refuseOffer(path, bytes);
   const parentsMade = optionalFlag(args, 'create_parents')
     ? makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner).length
     : 0;
