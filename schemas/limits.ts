@@ -702,6 +702,8 @@ export const COMPACT_TEXT_CHARS = 8_192;
 export const COMPACT_REQUESTS_MAX = 3;
 /** Largest layout of a turn, as JSON, in bytes. A larger one is dropped and logged; text and calls stay. */
 export const LAYOUT_BYTES_MAX = 4 * 1_048_576;
+/** Largest package.json that is searched for a program named refold, in bytes; a larger one counts as one that has it. */
+export const MANIFEST_BYTES_MAX = 1_048_576;
 /** Most moved git directories that the result of a command names. */
 export const GIT_NOTES_MAX = 8;
 /** Most git directories of a workspace that a sandbox shows read-only. With more, no command runs in a sandbox. */

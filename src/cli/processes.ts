@@ -49,6 +49,7 @@ export async function startBridgeProcess(
   const fixed = ['--url', url, '--token-file', tokenFile, '--workspace', workspace, '--json'];
   const own = ['--secrets-stdin', '--exit-with-parent', ...(stateDir === undefined ? [] : ['--state-dir', stateDir])];
   makeMissing(protect, workspace);
+  tellNotes(runnerNotes(workspace));
   const kept = protect.flatMap((path) => ['--protect', path]);
   const argv = [BRIDGE, ...fixed, ...own, ...kept, ...args];
   const options = {
@@ -89,6 +90,17 @@ function realOrNull(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** For a command that a package manager began in the workspace: what it read there before refold may be a model's next time. */
+export function runnerNotes(workspace: string, env: NodeJS.ProcessEnv = process.env): readonly string[] {
+  const [at, within] = [realOrNull(process.cwd()), realOrNull(workspace)];
+  if (env['npm_config_user_agent'] === undefined || at === null || within === null) return [];
+  if (at !== within && !at.startsWith(`${within}/`)) return [];
+  return [
+    'a package manager such as npx started this command in the workspace, and it reads files there that a model may write; ' +
+      'start refold from a directory outside, with --workspace, or install it for your user: npm install --global refold',
+  ];
 }
 
 /** What the bridge found at its start, such as a secret that is too short to be replaced. Each is told once. */

@@ -1,8 +1,8 @@
 // `refold open`: the page on an engine, on one session, and on an exported file without any engine.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { chmod, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { gzipSync } from 'node:zlib';
@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { type EngineClient, connect, must } from '../../src/client/index.ts';
 import { readToken, tokenFile } from '../../src/client/token-file.ts';
+import { openWith } from '../../src/cli/page/browser.ts';
 import { CLI, ROOT, type Started, freshDirectory, jsonLines, refold, start } from '../support/e2e/refold.ts';
 import { send } from '../support/engine/raw-http.ts';
 
@@ -74,6 +75,31 @@ function startOpen(args: readonly string[], env: NodeJS.ProcessEnv = {}): Opened
   };
 }
 
+const OPENER = process.platform === 'darwin' ? 'open' : 'xdg-open';
+
+async function plantOpener(directory: string, script: string): Promise<void> {
+  await writeFile(join(directory, OPENER), `#!/bin/sh\n${script}\n`);
+  await chmod(join(directory, OPENER), 0o755);
+}
+
+describe('the program that opens browsers', () => {
+  const URL_WITH_CODE = 'http://127.0.0.1:1/#code=x';
+
+  test('gets the address, and finds programs in fixed directories alone', async () => {
+    const bin = await freshDirectory();
+    await plantOpener(bin, `printf '%s\\n' "$#" "$1" "$PATH" "$PWD" > ${bin}/said`);
+    expect(await openWith(URL_WITH_CODE, [bin])).toBe(null);
+    expect(await readFile(join(bin, 'said'), 'utf8')).toBe(`1\n${URL_WITH_CODE}\n${bin}\n/\n`);
+  });
+
+  test('that fails or is missing is reported', async () => {
+    const bin = await freshDirectory();
+    expect(await openWith(URL_WITH_CODE, [bin])).toContain(`there is no ${OPENER} in ${bin}`);
+    await plantOpener(bin, 'exit 3');
+    expect(await openWith(URL_WITH_CODE, [bin])).toBe(`${OPENER} ended with 3`);
+  });
+});
+
 describe('with an engine', () => {
   let dataDir: string;
   let engine: Started;
@@ -127,30 +153,15 @@ describe('with an engine', () => {
     });
   });
 
-  test('gives the address to the program that opens browsers, and prints it nowhere', async () => {
-    const bin = join(await freshDirectory(), 'bin');
-    await mkdir(bin);
-    const said = join(bin, 'said');
-    execFileSync('mkfifo', [said]);
-    const opener = join(bin, process.platform === 'darwin' ? 'open' : 'xdg-open');
-    await writeFile(opener, `#!/bin/sh\nprintf '%s\\n' "$#" "$1" > ${said}\n`);
-    await chmod(opener, 0o755);
-    const opened = startOpen([SESSION, '--data-dir', dataDir], { PATH: `${bin}:${process.env['PATH']}` });
-    const [count, url] = (await readFile(said, 'utf8')).trim().split('\n');
-    expect(await opened.line()).toEqual({ event: 'opened', url: `${String(engine.ready['url'])}/` });
-    expect(count).toBe('1');
-    const address = parseAddress(url);
-    expect(address.session).toBe(SESSION);
-    expect((await exchange(address)).scope).toBe('operator');
-  });
-
-  test('prints the address when no browser can be opened, and says why', async () => {
+  // The PATH of npx begins with `node_modules/.bin` of the directory, which a model may have made. `BROWSER` keeps the
+  // opener of this machine, where it has one, from opening a window.
+  test('gives no address to an opener that the PATH names', async () => {
     const bin = await freshDirectory();
-    const opener = join(bin, process.platform === 'darwin' ? 'open' : 'xdg-open');
-    await writeFile(opener, '#!/bin/sh\nexit 3\n');
-    await chmod(opener, 0o755);
-    const opened = startOpen(['--data-dir', dataDir], { PATH: `${bin}:${process.env['PATH']}` });
-    expect(parseAddress((await opened.line())['url']).code).toMatch(/^[\w-]{43}$/);
+    await plantOpener(bin, 'printf "%s" "$1" > "$(dirname "$0")/said"');
+    const quiet = { DISPLAY: '', WAYLAND_DISPLAY: '', XDG_CURRENT_DESKTOP: '', BROWSER: 'true' };
+    const opened = startOpen(['--data-dir', dataDir], { ...quiet, PATH: `${bin}:${process.env['PATH']}` });
+    expect(['opened', 'page']).toContain((await opened.line())['event']);
+    expect(await readdir(bin)).toEqual([OPENER]);
   });
 
   test('is listed by refold token, and ended there', async () => {

@@ -10,6 +10,7 @@ import type { HostCallContext, HostParts } from '../tool.ts';
 import { changedFile, preimageOf } from '../undo/record-change.ts';
 import type { WorkspacePath } from '../workspace/path-name.ts';
 import { attributesOf, findReplaceable, replaceFile } from '../workspace/replace-file.ts';
+import { refuseOffer } from '../workspace/runner-files.ts';
 import { decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
 import { type Edited, editText } from './edit-text.ts';
 
@@ -72,6 +73,7 @@ export function stageEdit(
   const edited = requireEdited(editText(text, { oldText, newText, all }), path, oldText);
   const after = Buffer.from(edited.text, 'utf8');
   refuseNewMarks(after, () => bytes, path.shown);
+  refuseOffer(path, after);
   return { path, before: bytes, after, edited };
 }
 

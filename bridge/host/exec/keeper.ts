@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { KEEPER_STARTS_MAX } from '../../../schemas/limits.ts';
-import { findHelper } from './find-program.ts';
+import { findHelper } from '../../../src/files/helper-programs.ts';
 
 export interface Keeper {
   /** Resolves once the group would end with this process; rejects when no keeper can be started. */

@@ -8,7 +8,8 @@ import {
   COMMAND_PROCESSES_MAX,
 } from '../../../schemas/limits.ts';
 import type { Owner } from '../workspace/workspace.ts';
-import { findHelper, worksInFront } from './find-program.ts';
+import { findHelper } from '../../../src/files/helper-programs.ts';
+import { worksInFront } from './find-program.ts';
 
 /** Empty where prlimit is not installed, or where these limits exceed the host's own. */
 export function limitPrefix(identity: Owner | null): readonly string[] {

@@ -14,7 +14,7 @@ import { commandIdentity, describeUid } from './command-identity.ts';
 import { startGate } from './keeper.ts';
 import { limitPrefix } from './kernel-limits.ts';
 import { keyringFilter, withDescriptor } from './keyring-filter.ts';
-import { findHelper } from './find-program.ts';
+import { findHelper } from '../../../src/files/helper-programs.ts';
 import { type Shield, shieldsIn } from './shielded-paths.ts';
 
 /** The process to start for a command. */

@@ -1,7 +1,8 @@
 // Finds what makes git treat a directory of the workspace as a repository: an entry named `.git` (a directory, a file that
 // names one, or a link to one), and a directory with the content of a git directory, which git accepts without that name.
 // Programs such as git itself, shells and editors run commands that its configuration names. The entries of other version
-// control programs, which do the same, are found like `.git` (`REPOSITORY_NAMES`).
+// control programs, which do the same, are found like `.git` (`REPOSITORY_NAMES`), and so is what package managers read
+// before they run a program (`bridge/host/workspace/runner-files.ts`).
 import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GIT_NOTES_MAX, GIT_SCAN_ENTRIES_MAX, PATH_DEPTH_MAX, TREE_YIELD_EVERY } from '../../../schemas/limits.ts';
@@ -9,11 +10,12 @@ import { ToolFault } from '../outcome.ts';
 import { filePath, nameOfBytes } from '../workspace/byte-name.ts';
 import { type Directory, entryPath, grantOwner, lookUp, openChild, withDirectory } from '../workspace/directory.ts';
 import { REPOSITORY_NAMES, isRepositoryName, pathOf } from '../workspace/path-name.ts';
+import { RUNNER_NAMES, manifestOffers, runnerEntry } from '../workspace/runner-files.ts';
 
 export interface GitEntry {
   /** The names that lead to it from the workspace. */
   readonly names: readonly string[];
-  /** `entry`: it has one of `REPOSITORY_NAMES`, or is watched. `directory`: it has the content of a git directory. */
+  /** `entry`: it has one of `REPOSITORY_NAMES`, is one that runs before refold, or is watched. `directory`: it has the content of a git directory. */
   readonly kind: 'entry' | 'directory';
   /** Changes when another entry takes its place. */
   readonly id: string;
@@ -43,6 +45,7 @@ interface Scan {
 interface Entry {
   readonly name: string;
   readonly isDirectory: boolean;
+  readonly isLink: boolean;
 }
 
 /** Further entries that a search finds, by the names that lead there from the workspace. */
@@ -83,14 +86,20 @@ async function visit(directory: Directory, scan: Scan): Promise<void> {
   if (scan.directories % TREE_YIELD_EVERY === 0) await nextTurn();
   const names = new Set(entries.map(({ name }) => name));
   if (hasGitContent((name) => names.has(name))) addEntry(scan, directory, '.', 'directory');
-  for (const { name } of entries.filter((entry) => isRepositoryName(entry.name)))
-    addEntry(scan, directory, name, 'entry');
+  for (const entry of entries) if (runsCode(directory, entry)) addEntry(scan, directory, entry.name, 'entry');
   if (scan.entries > GIT_SCAN_ENTRIES_MAX || directory.names.length >= PATH_DEPTH_MAX) {
     scan.isPartial ||= entries.some((entry) => entry.isDirectory);
     return;
   }
   for (const { name, isDirectory } of entries)
     if (isDirectory && !isOwnRepository(directory, name, scan)) await visitChild(directory, name, scan);
+}
+
+function runsCode(directory: Directory, { name, isLink }: Entry): boolean {
+  if (isRepositoryName(name)) return true;
+  const as = runnerEntry([...directory.names, name]);
+  if (as === 'manifest') return manifestOffers(directory, name);
+  return as === 'yes' || (as === 'if link' && isLink);
 }
 
 function isOwnRepository({ names }: Directory, name: string, { found, isOwn }: Scan): boolean {
@@ -127,11 +136,15 @@ function readEntries(directory: Directory, scan: Scan): readonly Entry[] {
   }
   try {
     const entries = readdirSync(filePath(directory.location), { withFileTypes: true, encoding: 'buffer' });
-    return entries.map((entry) => ({ name: nameOfBytes(entry.name), isDirectory: entry.isDirectory() }));
+    return entries.map((entry) => ({
+      name: nameOfBytes(entry.name),
+      isDirectory: entry.isDirectory(),
+      isLink: entry.isSymbolicLink(),
+    }));
   } catch (error) {
     leaveOut(scan, directory.names, error);
-    // git would open this one in a directory that may be entered but not listed.
-    return REPOSITORY_NAMES.map((name) => ({ name, isDirectory: true }));
+    // git would open these in a directory that may be entered but not listed.
+    return [...REPOSITORY_NAMES, ...RUNNER_NAMES].map((name) => ({ name, isDirectory: true, isLink: false }));
   }
 }
 

@@ -194,14 +194,14 @@ export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFi
   return [
     ...shown.map(({ path, movedTo }) =>
       movedTo === null
-        ? `[${path} is a new git directory and could not be moved: do not run git there]`
+        ? `[${path} is new, programs of the user would run what it names, and it could not be moved: do not run git or npx there]`
         : `[${path} was moved to ${movedTo}]`,
     ),
     ...(more === 0 ? [] : [`[${more} more were found]`]),
     ...(quarantined.length === 0 ? [] : [WHY_MOVED]),
     ...unsearched
       .slice(0, GIT_NOTES_MAX)
-      .map((path) => `[${path} could not be searched for new git directories: do not run git there]`),
+      .map((path) => `[${path} could not be searched for new git directories: do not run git or npx there]`),
     ...writable
       .slice(0, GIT_NOTES_MAX)
       .map((path) => `[${path} has a name that is not UTF-8 and was not read-only: a person must look at it]`),
@@ -210,8 +210,9 @@ export function gitNotes({ quarantined, isPartial, unsearched, writable }: GitFi
 }
 
 const WHY_MOVED =
-  '[A command must not leave a new repository (.git, .hg and the like), nor what `npx refold` or refold itself would follow, and in a ' +
-  'home directory no configuration of git, ssh or a shell, because programs of the user run commands that these name. ' +
+  '[A command must not leave a new repository (.git, .hg and the like), nor what `npx refold` or refold itself would follow, such as ' +
+  'a .npmrc or a node in node_modules/.bin, and in a home directory no configuration of git, ssh or a shell, because programs ' +
+  'of the user run commands that these name. ' +
   'A person who trusts it can move it back.]';
 const PARTIAL =
   '[The workspace is too large to be searched for new git directories, or has the directories above: not all of it was ' +

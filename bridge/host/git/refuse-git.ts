@@ -1,10 +1,12 @@
 // Keeps file tools out of what programs of the user run: they write nothing in a git directory, no file that would
-// complete one, nothing among the programs that refold itself runs, and nothing where its own data will be.
+// complete one, nothing among the programs that refold itself runs or that run before it, and nothing where its own data
+// will be.
 import { ToolFault } from '../outcome.ts';
 import { lookUp, withDirectory } from '../workspace/directory.ts';
 import { isWithin } from '../workspace/mounts.ts';
 import { type WorkspacePath, pathOf, refuseProtected } from '../workspace/path-name.ts';
 import { protectedFault } from '../workspace/protected-places.ts';
+import { refuseRunnerFiles } from '../workspace/runner-files.ts';
 import { userFilesIn } from '../workspace/user-files.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { hasGitContent } from './git-entries.ts';
@@ -17,6 +19,7 @@ export function refuseWrites(workspace: Workspace, paths: readonly WorkspacePath
     if (workspace.places.covers([workspace.path, ...names].join('/'))) throw protectedFault(shown);
   refuseCode(workspace, paths);
   refuseUserFiles(workspace, paths);
+  for (const path of paths) refuseRunnerFiles(path);
   const written = new Set(paths.flatMap(({ names }) => names.map((_, index) => names.slice(0, index + 1).join('/'))));
   const checked = new Set<string>();
   for (const path of paths) {

@@ -7,6 +7,7 @@ import { refuseNewMarks } from '../secret-mark.ts';
 import { withDirectory } from '../workspace/directory.ts';
 import { type WorkspacePath, refuseProtected } from '../workspace/path-name.ts';
 import { type Attributes, attributesOf, findReplaceable } from '../workspace/replace-file.ts';
+import { refuseOffer } from '../workspace/runner-files.ts';
 import { type Workspace, decodeUtf8, readWhole, withParent } from '../workspace/workspace.ts';
 import { applyHunks } from './apply-hunks.ts';
 import type { PatchOperation } from './parse-patch.ts';
@@ -43,12 +44,13 @@ export function stagePatch(workspace: Workspace, operations: readonly PatchOpera
   }
   const changes = [...files.values()].filter(({ before, after }) => !sameBytes(before, after));
   changes.sort((a, b) => (a.path.names.join('/') < b.path.names.join('/') ? -1 : 1));
-  withFaultCodes(readCodes, () =>
+  withFaultCodes(readCodes, () => {
     refuseWrites(
       workspace,
       changes.map(({ path }) => path),
-    ),
-  );
+    );
+    for (const { path, after } of changes) if (after !== null) refuseOffer(path, after);
+  });
   return { changes, counts };
 }
 

@@ -6,10 +6,8 @@
 // since, and would let it choose what is protected. Where such a program could appear later is watched instead (`watched`).
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { HELPER_DIRECTORIES } from '../../../src/files/helper-programs.ts';
 import { isWithin, pathsShowing, readMounts } from './mounts.ts';
-
-/** Where refold's helper programs (`bwrap`, `sh`, `prlimit`) are looked up; of no other directory, because it may be anyone's. */
-export const HELPER_DIRECTORIES: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 const HELPERS = ['bwrap', 'sh', 'prlimit'] as const;
 

@@ -10,11 +10,13 @@ import { refuseNewMarks } from '../secret-mark.ts';
 import { bytesOf, changedFile, preimageOf } from '../undo/record-change.ts';
 import type { WorkspacePath } from './path-name.ts';
 import { attributesOf, existsFault, findReplaceable, makeDirectories, replaceFile } from './replace-file.ts';
+import { refuseOffer } from './runner-files.ts';
 import { type Workspace, withParent } from './workspace.ts';
 
 export function writeFileTool(args: JsonObject, { workspace }: HostParts, { previewed }: HostCallContext): HostOutcome {
   const { path, bytes, exclusive, createsParents } = readArguments(args, workspace);
   refuseNewMarks(bytes, () => bytesOf(preimageOf(workspace, path)), path.shown);
+  refuseOffer(path, bytes);
   if (previewed !== undefined) refuseOther(previewed, path, currentBytes(workspace, path));
   const parentsMade = createsParents
     ? makeDirectories(workspace.root, path.names.slice(0, -1), workspace.owner).length
@@ -61,5 +63,6 @@ export function stageWrite(
   const before = currentBytes(workspace, path, PREVIEW_FILE_BYTES_MAX);
   if (before !== null && exclusive) throw existsFault(path.shown);
   refuseNewMarks(bytes, () => before, path.shown);
+  refuseOffer(path, bytes);
   return { path, before, after: bytes };
 }

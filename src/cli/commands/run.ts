@@ -169,8 +169,13 @@ function reportWaiting({ event, code, message }: Readonly<Record<string, unknown
 function reportQuarantined({ event, moved }: Readonly<Record<string, unknown>>, output: Output): void {
   if (event !== 'git_quarantined' || !Array.isArray(moved)) return;
   for (const { path, movedTo } of moved as readonly { path: string; movedTo: string | null }[]) {
-    const what = movedTo === null ? 'could not be moved: do not run git there' : `was moved to ${visible(movedTo)}`;
-    output.line(pc.yellow(`  ! a command of a killed bridge left the git directory ${visible(path)}; it ${what}`));
+    const what =
+      movedTo === null ? 'could not be moved: do not run git or npx there' : `was moved to ${visible(movedTo)}`;
+    output.line(
+      pc.yellow(
+        `  ! a command of a killed bridge left ${visible(path)}, which programs of yours would follow; it ${what}`,
+      ),
+    );
   }
   output.object({ event, moved });
 }

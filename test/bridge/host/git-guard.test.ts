@@ -526,7 +526,7 @@ test('the notes of a result name a bounded number of moved directories, and say 
   );
   const notes = gitNotes({ quarantined, isPartial: true, unsearched: [], writable: [] });
   expect(notes).toHaveLength(GIT_NOTES_MAX + 3);
-  expect(notes[0]).toContain('could not be moved: do not run git there');
+  expect(notes[0]).toContain('could not be moved: do not run git or npx there');
   expect(notes[GIT_NOTES_MAX]).toBe('[2 more were found]');
   expect(notes.at(-1)).toContain('not all of it was searched and protected');
 });
