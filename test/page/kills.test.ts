@@ -61,7 +61,7 @@ async function newQuestion(
   const id = await world.createSession(`asked-${round}`, CONSENT_PRESETS.default);
   await world.submit(id, { kind: 'RunRequested', event_id: brand(`go-${id}`), input: { text: `${id}-r` } });
   const over = new AbortController();
-  for await (const _ of world.client.follow(id, { from: 0 as never, signal: over.signal })) {
+  for await (const _ of world.client.follow(id, { from: 0, signal: over.signal })) {
     const [action] = requiredActions((await must(world.client.session(id))).state);
     if (action === undefined) continue;
     over.abort();
@@ -172,7 +172,7 @@ async function round(random: Random, number: number): Promise<void> {
     expect(position, `${who} is told of the event`).toBe(answer?.position);
     if (!counted) expect(first, `${who} is told who`).toBe(by);
     // A page sends its answer again under one event id; a terminal that lost its engine may find its own answer there.
-    if (who !== 'terminal') expect(counted, who).toBe(who === winner);
+    if (who !== 'terminal') expect(counted, `${who}`).toBe(who === winner);
     else if (counted) expect(who).toBe(winner);
   }
 }
