@@ -1,6 +1,7 @@
 // Two pages and a terminal answer one question, each a process of its own, while engine and bridge are killed and started
 // again: one answer counts, and the others are told whose. `npm run test:page` runs a few rounds of one seed, `npm run soak --
 // page` more of a new one.
+import { isRight } from 'fp-ts/lib/Either.js';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CallId, SessionId } from '../../schemas/ids.ts';
@@ -58,7 +59,12 @@ afterAll(async () => {
 async function newQuestion(
   round: number,
 ): Promise<{ readonly id: SessionId; readonly call: CallId; readonly digest: string }> {
-  const id = await world.createSession(`asked-${round}`, CONSENT_PRESETS.default);
+  const id = brand<'SessionId'>(`asked-${round}`);
+  // A connection to the engine that was killed may break under the request.
+  const isThere = async (): Promise<boolean> => isRight(await world.client.session(id)());
+  await eventually('the session is created', () =>
+    world.createSession(id, CONSENT_PRESETS.default).then(() => true, isThere),
+  );
   await world.submit(id, { kind: 'RunRequested', event_id: brand(`go-${id}`), input: { text: `${id}-r` } });
   const over = new AbortController();
   for await (const _ of world.client.follow(id, { from: 0, signal: over.signal })) {
