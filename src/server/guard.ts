@@ -52,6 +52,7 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
     if (opened !== null) return await opened;
     const holder = holderOf(context, tokens);
     if (holder === null) return refusalResponse(unauthorized());
+    context.set('holder', holder);
     const refused = socket === undefined ? null : connectionRefused(socket, holder, door);
     if (refused !== null) return refusalResponse(refused);
     const rest = pause();
