@@ -52,7 +52,9 @@ async function run(names, rounds, report) {
   const reports = [];
   let failed = false;
   for (const config of configs) {
-    const files = [...new Set(names.filter((name) => SOAKS[name].config === config).flatMap((name) => SOAKS[name].files))];
+    const files = [
+      ...new Set(names.filter((name) => SOAKS[name].config === config).flatMap((name) => SOAKS[name].files)),
+    ];
     // The report of each run goes beside the whole one, which is the last.
     const own = report === undefined ? undefined : `${report}${configs.length === 1 ? '' : `.${reports.length}`}`;
     if ((await vitest(files, { config, rounds, report: own })) !== 0) failed = true;

@@ -90,7 +90,7 @@ async function collect(
       signal,
     );
   }
-  return collectors.map(({ parts }) => parts());
+  return collectors.map((collector) => collector.parts());
 }
 
 /** Collects what is shown of one turn, which is over before the event at `end`. */

@@ -56,34 +56,7 @@ export function Spans({ turn }: { readonly turn: TurnSpans }): JSX.Element {
             </g>
           ))}
         </svg>
-        <table>
-          <caption>Waits and work</caption>
-          <thead>
-            <tr>
-              <th scope="col">call</th>
-              <th scope="col">after</th>
-              <th scope="col">what</th>
-            </tr>
-          </thead>
-          <tbody>
-            <tr>
-              <td>model</td>
-              <td>{inWords(0)}</td>
-              <td>answered after {inWords(turn.observed_ms - begin)}</td>
-            </tr>
-            {calls.flatMap(({ call, spans }, index) =>
-              spans.map((span) => (
-                <tr key={`${index} ${span.from_ms}`}>
-                  <td>
-                    <Said text={`${call.tool_name} ${call.call_id}`} />
-                  </td>
-                  <td>{inWords(span.from_ms - begin)}</td>
-                  <td>{sentence(span, end)}</td>
-                </tr>
-              )),
-            )}
-          </tbody>
-        </table>
+        <TimesTable calls={calls} begin={begin} observed={turn.observed_ms} end={end} />
       </div>
       <Pager
         first={from.value}
@@ -95,6 +68,45 @@ export function Spans({ turn }: { readonly turn: TurnSpans }): JSX.Element {
     </>
   );
 }
+
+interface TimesTableProps {
+  readonly calls: TurnSpans['calls'];
+  /** The begin of the turn, the answer of the model, and the end, in milliseconds since 1970. */
+  readonly begin: number;
+  readonly observed: number;
+  readonly end: number;
+}
+
+const TimesTable = ({ calls, begin, observed, end }: TimesTableProps): JSX.Element => (
+  <table>
+    <caption>Waits and work</caption>
+    <thead>
+      <tr>
+        <th scope="col">call</th>
+        <th scope="col">after</th>
+        <th scope="col">what</th>
+      </tr>
+    </thead>
+    <tbody>
+      <tr>
+        <td>model</td>
+        <td>{inWords(0)}</td>
+        <td>answered after {inWords(observed - begin)}</td>
+      </tr>
+      {calls.flatMap(({ call, spans }, index) =>
+        spans.map((span) => (
+          <tr key={`${index} ${span.from_ms}`}>
+            <td>
+              <Said text={`${call.tool_name} ${call.call_id}`} />
+            </td>
+            <td>{inWords(span.from_ms - begin)}</td>
+            <td>{sentence(span, end)}</td>
+          </tr>
+        )),
+      )}
+    </tbody>
+  </table>
+);
 
 const endOf = ({ over_ms, observed_ms, calls }: TurnSpans): number =>
   over_ms ??

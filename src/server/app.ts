@@ -45,7 +45,7 @@ import type { Pages } from './pages.ts';
 import { problemOf, problemResponse } from './problem.ts';
 import { followFrom, listRequest, numberOf } from './query.ts';
 import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
-import type { TokenHolder } from './tokens.ts';
+import type { TokenHolder } from './token-holder.ts';
 
 export interface AppOptions extends GuardOptions {
   readonly onError?: (error: unknown) => void;

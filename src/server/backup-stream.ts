@@ -5,7 +5,7 @@ import type { BackupPart } from '../../schemas/wire.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
 import { unauthorized } from './guard.ts';
 import { problemResponse } from './problem.ts';
-import type { TokenHolder } from './tokens.ts';
+import type { TokenHolder } from './token-holder.ts';
 
 interface Timers {
   /** Calls `then` once, after `ms` milliseconds; the returned function cancels the call. */

@@ -10,7 +10,8 @@ import type { RequestRoom } from './body-room.ts';
 import type { Door } from './door.ts';
 import { headerOf, incomingOf } from './headers.ts';
 import { problemResponse } from './problem.ts';
-import type { TokenHolder, Tokens } from './tokens.ts';
+import type { TokenHolder } from './token-holder.ts';
+import type { Tokens } from './tokens.ts';
 import { newTurnstile } from './turnstile.ts';
 
 /** The host names of an engine on loopback. */
@@ -51,12 +52,9 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
     if (opened !== null) return await opened;
     const holder = holderOf(context, tokens);
     if (holder === null) return refusalResponse(unauthorized());
-    // Who listened at this address while no engine did may have been sent the token of a page, which a browser sends unasked.
-    const stranger = holder.isPage === true && socket !== undefined ? strangerAt(socket) : null;
-    if (stranger !== null) return refusalResponse(reject('forbidden', '', stranger));
     context.set('holder', holder);
-    if (door !== undefined && socket !== undefined && !door.admit(socket, holder.access.scope))
-      return refusalResponse(NO_SLOT);
+    const refused = socket === undefined ? null : connectionRefused(socket, holder, door);
+    if (refused !== null) return refusalResponse(refused);
     const rest = pause();
     if (rest !== null) await rest;
     if (holder.access.scope !== 'viewer') return await next();
@@ -68,6 +66,14 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
       leave();
     }
   };
+}
+
+/** Why the connection of a holder of a token is refused, or null. */
+function connectionRefused(socket: Socket, { access, isPage }: TokenHolder, door?: Door): Rejection | null {
+  // Who listened at this address while no engine did may have been sent the token of a page, which a browser sends unasked.
+  const stranger = isPage === true ? strangerAt(socket) : null;
+  if (stranger !== null) return reject('forbidden', '', stranger);
+  return door === undefined || door.admit(socket, access.scope) ? null : NO_SLOT;
 }
 
 /** {@link refuseConnectingStranger}, once for each connection. */

@@ -10,7 +10,7 @@ import { TimeMs } from '../../schemas/ids.ts';
 import { PAGES_MAX } from '../../schemas/limits.ts';
 import { PageId, PageScope } from '../../schemas/pages.ts';
 import { refuseOpenToOthers, tokenDirectory } from '../client/token-file.ts';
-import type { TokenHolder } from './tokens.ts';
+import type { TokenHolder } from './token-holder.ts';
 
 const Sha256 = text('a digest', { min: 64, max: 64, pattern: /^[0-9a-f]+$/ });
 

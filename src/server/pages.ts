@@ -8,7 +8,7 @@ import { CODES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
 import type { AskCode, PageCode, PageList, PageScope, PageToken } from '../../schemas/pages.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { KeptPage, KeptPages } from './kept-pages.ts';
-import type { TokenHolder } from './tokens.ts';
+import type { TokenHolder } from './token-holder.ts';
 
 export interface Pages {
   /** A code for a page that acts for this holder, as long as the token of the holder is accepted. */

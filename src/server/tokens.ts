@@ -2,7 +2,7 @@
 // token that was replaced or removed is refused at once.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Stats, lstatSync, readFileSync, readdirSync } from 'node:fs';
-import { type Access, BRIDGE, OPERATOR, type Scope, VIEWER } from '../../schemas/access.ts';
+import { BRIDGE, OPERATOR, type Scope, VIEWER } from '../../schemas/access.ts';
 import {
   type NamedToken,
   isTokenName,
@@ -13,19 +13,8 @@ import {
 } from '../client/token-file.ts';
 import { addOwnPlace } from '../files/own-places.ts';
 import { type KeptPages, keptPages } from './kept-pages.ts';
+import type { TokenHolder } from './token-holder.ts';
 import { ensureTokens } from './token-store.ts';
-
-/** Who sent a request. */
-export interface TokenHolder {
-  /** What the token allows. */
-  readonly access: Access;
-  /** Whether its token is still accepted. */
-  isCurrent(): boolean;
-  /** It is a page in a browser, which got its token for a code. */
-  readonly isPage?: true;
-  /** The file of its token, and the SHA-256 digest of the token in hex; absent for one that is in no file. */
-  readonly file?: { readonly name: string; readonly digest: string };
-}
 
 export interface Tokens {
   /** The holder of this token; null for an unknown one. Takes the same time for each wrong one. */

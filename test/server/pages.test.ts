@@ -6,7 +6,7 @@ import { CODES_MAX, CODE_MS_MAX, PAGES_MAX } from '../../schemas/limits.ts';
 import { type AskCode, PageCode, PageToken } from '../../schemas/pages.ts';
 import { mustBe } from '../../src/client/must.ts';
 import { type Pages, newPages } from '../../src/server/pages.ts';
-import type { TokenHolder } from '../../src/server/tokens.ts';
+import type { TokenHolder } from '../../src/server/token-holder.ts';
 
 const ASKED = { scope: 'operator', name: 'ada' } as const;
 

@@ -5,6 +5,7 @@ import { type SourceNow, untilOver, useAsk } from '../app.ts';
 import { CallLink, To } from '../links.tsx';
 import { Answered, Heading, count } from '../panel.tsx';
 import { Plan } from '../plan-graph.tsx';
+import type { PlanProps } from '../plan-table.tsx';
 import type { RunId } from '../../../schemas/ids.ts';
 import { Spans, inWords } from '../spans.tsx';
 import { Said, ShownWithFiles } from '../text.tsx';
@@ -72,22 +73,7 @@ function Detail({ of, source, turn }: DetailProps): JSX.Element {
           <p class="note">
             {count(plan.calls.length, 'call')} in {count(plan.groups.length, 'group')},{' '}
             {count(plan.edges.length, 'edge')}; plan hash <code class="digest">{plan.plan_hash}</code>
-            {plan.critical.length > 0 && (
-              <>
-                <br />
-                the chain that took the longest, {inWords(plan.critical_ms)}:{' '}
-                {plan.critical.slice(0, CRITICAL_SHOWN).map((id, index) => (
-                  <span key={id}>
-                    {index > 0 && ' → '}
-                    <CallLink of={of} address={addressOf(id)}>
-                      <Said text={id} />
-                    </CallLink>
-                  </span>
-                ))}
-                {plan.critical.length > CRITICAL_SHOWN &&
-                  ` → ${count(plan.critical.length - CRITICAL_SHOWN, 'more call')}`}
-              </>
-            )}
+            <LongestChain of={of} plan={plan} addressOf={addressOf} />
           </p>
           <Plan of={of} plan={plan} addressOf={addressOf} />
         </section>
@@ -109,6 +95,27 @@ function Detail({ of, source, turn }: DetailProps): JSX.Element {
           ))}
         </ul>
       </details>
+    </>
+  );
+}
+
+/** The calls without which the batch would have been faster. */
+function LongestChain({ of, plan, addressOf }: PlanProps): JSX.Element | null {
+  const { critical, critical_ms } = plan;
+  if (critical.length === 0) return null;
+  return (
+    <>
+      <br />
+      the chain that took the longest, {inWords(critical_ms)}:{' '}
+      {critical.slice(0, CRITICAL_SHOWN).map((id, index) => (
+        <span key={id}>
+          {index > 0 && ' → '}
+          <CallLink of={of} address={addressOf(id)}>
+            <Said text={id} />
+          </CallLink>
+        </span>
+      ))}
+      {critical.length > CRITICAL_SHOWN && ` → ${count(critical.length - CRITICAL_SHOWN, 'more call')}`}
     </>
   );
 }
