@@ -9,8 +9,8 @@ import { isAlive, processTagOf } from '../../src/files/process-tag.ts';
 /**
  * Opens a ledger in a directory, which is created when it is missing. The bridge notes there what it starts; when it dies,
  * the next bridge that opens the directory reports what was noted. Close the ledger after the bridge has ended. Throws when
- * the directory cannot be used. Give `synced: false` where the engine's journal lies on the same disk: its fold has each start
- * on record before the call runs, and a restored backup of the one restores the other.
+ * the directory cannot be used. Give `synced: false` where the engine's journal lies on the same disk: that has each start on
+ * record before the call runs, and a restored backup of the one restores the other.
  */
 export async function openFileLedger(
   directory: string,

@@ -7,7 +7,8 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
-import { SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import { COMMIT_KEPT_CHARS_MAX, SUBSCRIBERS_MAX } from '../../schemas/limits.ts';
+import type { CommitRecord } from '../../schemas/record.ts';
 import { reject } from '../../schemas/rejection.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { FollowRefused } from '../../src/client/follow-refused.ts';
@@ -27,6 +28,10 @@ async function served(client: EngineClient, port = 0): Promise<Served> {
   closers.push(() => serving.close());
   return serving;
 }
+
+/** An event of 150 characters or so. */
+const configured = (at: number) =>
+  ({ kind: 'SessionConfigured', event_id: brand<'EventId'>(`${at}${'x'.repeat(100)}`), config: {} }) as const;
 
 async function withEvents(count: number): Promise<World> {
   const world = await newWorld();
@@ -56,6 +61,28 @@ describe('following over HTTP', () => {
       if (seen.length === 4) controller.abort();
     }
     expect(seen).toEqual([0, 1, 2, 3]);
+  });
+
+  test('yields each new commit as it is on record, whether it is kept in memory or too large for that', async () => {
+    const world = await withEvents(1);
+    const { client } = await served(world.engine.client);
+    const controller = new AbortController();
+    const followed: CommitRecord[] = [];
+    const chars: number[] = [];
+    for await (const commit of client.followCommits(SESSION, { signal: controller.signal })) {
+      followed.push(commit);
+      chars.push(JSON.stringify(commit.events).length);
+      if (followed.length === 3) controller.abort();
+      else {
+        const events = Array.from({ length: followed.length === 1 ? 1 : 250 }, (_, at) =>
+          configured(1_000 * followed.length + at),
+        );
+        await world.talk.submit(events);
+      }
+    }
+    expect(chars[1]).toBeLessThan(COMMIT_KEPT_CHARS_MAX);
+    expect(chars[2]).toBeGreaterThan(COMMIT_KEPT_CHARS_MAX);
+    expect(followed).toEqual((await must(client.records(SESSION))).slice(2));
   });
 
   test('ends when it is aborted, also after the garbage of its request was collected', async () => {

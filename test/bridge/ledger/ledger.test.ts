@@ -277,6 +277,21 @@ describe('a ledger', () => {
     expect(next.find(callOf(2))).toBeNull();
   });
 
+  test.each([true, false])(
+    'is in the file before the call runs, whether or not it waits for the disk: %s',
+    async (synced) => {
+      const path = await mkdtemp(join(tmpdir(), 'refold-ledger-'));
+      const { disk, close } = closing(await openLedgerDirectory(path, { synced }));
+      const ledger = await openAs(disk, 'first');
+      await ledger.started(callOf(1));
+      const lines = readLines(await disk.read('nfirst@first.ledger'));
+      expect(lines.map(({ kind }) => kind)).toEqual(['opened', 'started']);
+      await ledger.close();
+      await close();
+      await rm(path, { recursive: true });
+    },
+  );
+
   test('in a directory is one file, and unfinished files of dead processes are removed', async () => {
     const path = await mkdtemp(join(tmpdir(), 'refold-ledger-'));
     const { disk, close } = closing(await openLedgerDirectory(path));
