@@ -71,7 +71,7 @@ module.exports = {
       'engine-sessions',
       '^src/engine/sessions/',
       '^src/engine/',
-      '^src/engine/(sessions|append|leases|faults|edge/(content-check|session-times|tool-definitions))',
+      '^src/engine/(sessions|append|leases|faults|edge/(content-check|measure-again|session-times|tool-definitions))',
     ),
     only('server', '^src/server/', '^src/', '^src/(server|client|files)/|^src/turns'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),

@@ -69,7 +69,9 @@ function allowGranted(
 export function grantGiven(batch: ActiveToolBatch, id: CallId, scope: GrantScope): Grant | null {
   const planned = plannedOf(batch.plan, id)?.call;
   const observed = batch.observed[positionOf(batch, id) ?? -1];
-  return planned === undefined ? null : grantFor(scope, planned, observed === undefined ? null : argumentsValue(observed));
+  return planned === undefined
+    ? null
+    : grantFor(scope, planned, observed === undefined ? null : argumentsValue(observed));
 }
 
 /** The waiting calls of the open batch that a new grant covers. */

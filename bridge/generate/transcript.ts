@@ -178,7 +178,8 @@ async function fetchCall(call: ToolCallObserved, readBlob: ReadBlob): Promise<Me
 function callOf(call: ToolCallObserved, stored: string | null): MessageCall {
   const { call_id, tool_name, provider_call_id } = call;
   const given = argumentsOf(call);
-  const own = 'arguments_text' in given ? given.arguments_text : canonicalText('arguments' in given ? given.arguments : {});
+  const own =
+    'arguments_text' in given ? given.arguments_text : canonicalText('arguments' in given ? given.arguments : {});
   return {
     id: call_id,
     ...(provider_call_id === undefined ? {} : { provider_id: provider_call_id }),

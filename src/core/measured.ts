@@ -28,14 +28,21 @@ function callFault(call: ToolCallObserved, path: string): Rejection | null {
   const { call_id, arguments_digest, arguments_verdict, claims } = call;
   const given = argumentsOf(call);
   if ('arguments_ref' in given && isInline(given.arguments_ref)) {
-    return wrong(`${path}/arguments_ref`, `the arguments of "${call_id}" are short, and an edge records them as a value`);
+    return wrong(
+      `${path}/arguments_ref`,
+      `the arguments of "${call_id}" are short, and an edge records them as a value`,
+    );
   }
-  const measured = arguments_digest === undefined ? undefined : measuredDigest(call);
+  const isHere = arguments_digest !== undefined && !('arguments_ref' in given);
+  const measured = isHere ? measuredDigest(call) : arguments_digest;
   if (measured !== arguments_digest) {
     return wrong(`${path}/arguments_digest`, `the digest of the arguments of "${call_id}" is ${measured}`);
   }
   if ('arguments_text' in given && arguments_verdict?.valid === true) {
-    return wrong(`${path}/arguments_verdict`, `the arguments of "${call_id}" are no JSON object, so they fit no schema`);
+    return wrong(
+      `${path}/arguments_verdict`,
+      `the arguments of "${call_id}" are no JSON object, so they fit no schema`,
+    );
   }
   if (claims !== undefined && !('arguments_ref' in given)) {
     return wrong(`${path}/claims`, `the arguments of "${call_id}" are in no blob, so the fold works out its claims`);

@@ -115,7 +115,13 @@ const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { miss
 /** The imported session. A file that does not verify ends the command with exit code 1: the file was checked. */
 function importedOrThrow(imported: Either<Rejection, Imported>, file: string): Imported {
   // `damaged` may also refer to the data directory; that message names no position of the file.
-  const isOfFile = isLeft(imported) && imported.left.code === 'damaged' && imported.left.message.startsWith('position');
+  const codes: readonly string[] = ['damaged', 'measured_wrong'];
+  const isOfFile =
+    isLeft(imported) && codes.includes(imported.left.code) && imported.left.message.startsWith('position');
   if (!isOfFile) return mustBe(imported);
-  throw new CommandFailure('damaged', `${file}, ${imported.left.message}. For details: refold verify ${file}`, 1);
+  throw new CommandFailure(
+    imported.left.code,
+    `${file}, ${imported.left.message}. For details: refold verify ${file}`,
+    1,
+  );
 }

@@ -12,7 +12,11 @@ import { type ContentRef, contentRefs } from '../../core/content-refs.ts';
  * `unknown_blob` or `content_mismatch` with the path of the first reference that does not fit its blob, else null. An
  * attachment whose first bytes are those of none of its types is an `invalid_value`.
  */
-export async function findContentFault(blobs: Blobs, request: object): Promise<Rejection | null> {
+export async function findContentFault(
+  blobs: Pick<Blobs, 'ends' | 'get'>,
+  request: object,
+  { mayBeAbsent = false }: { readonly mayBeAbsent?: boolean } = {},
+): Promise<Rejection | null> {
   const refs = contentRefs(request);
   if (refs.length === 0) return null;
   const known = new Map<Digest, BlobEnds>();
@@ -23,6 +27,7 @@ export async function findContentFault(blobs: Blobs, request: object): Promise<R
       const read = await blobs.ends(ref, EXCERPT_BYTES)();
       if (isLeft(read)) {
         const absent = read.left.code === 'unknown_blob';
+        if (absent && mayBeAbsent) continue;
         return absent
           ? reject('unknown_blob', path, `blob ${ref} does not exist; put it first`)
           : { ...read.left, path };
@@ -38,7 +43,11 @@ export async function findContentFault(blobs: Blobs, request: object): Promise<R
 }
 
 /** Why the blob cannot be read whole, else what is given. */
-async function readFault(blobs: Blobs, { ref, path }: ContentRef, otherwise: Rejection): Promise<Rejection> {
+async function readFault(
+  blobs: Pick<Blobs, 'get'>,
+  { ref, path }: ContentRef,
+  otherwise: Rejection,
+): Promise<Rejection> {
   const read = await blobs.get(ref)();
   return isLeft(read) ? { ...read.left, path } : otherwise;
 }

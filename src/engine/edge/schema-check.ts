@@ -148,6 +148,10 @@ const TOO_MANY: SchemaVerdict = {
   message: 'it was not checked, because too many checks of other sessions wait; make the same call again',
 };
 
+/** Whether a verdict says that the value does not fit, and not that there was no time to find out. */
+export const isMisfit = (verdict: SchemaVerdict): boolean =>
+  !verdict.valid && verdict !== TOO_LONG && verdict !== TOO_MANY;
+
 function verdictOf(fault: SchemaFault | null): SchemaVerdict {
   if (fault === null) return { valid: true };
   const { instancePath, message, keyword, params } = fault;

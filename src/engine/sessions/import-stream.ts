@@ -16,10 +16,12 @@ import type { SessionSummary } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { endImport } from '../../core/copies/end-import.ts';
 import type { OwnCommits } from '../../core/copies/own-facts.ts';
-import { type Replay, newReplayer } from '../../core/replay.ts';
+import type { FoldedEvent } from '../../core/folded-event.ts';
+import { type Divergence, type Replay, newReplayer, refused } from '../../core/replay.ts';
 import { CUT_OFF, headFacts } from '../../core/session-head.ts';
 import { makeSnapshot } from '../../core/snapshot.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
+import { type MeasureAgain, type MeasuredFault, newMeasureAgain } from '../edge/measure-again.ts';
 import { createStream } from './create-stream.ts';
 import { storedCommit } from './records.ts';
 
@@ -44,16 +46,30 @@ export interface Imported extends SessionSummary {
 /**
  * Stores a stream as a new session, or the rest of it when the journal contains its beginning: `session_exists` when the
  * journal contains anything else, or all of it. A record that does not verify ends the import: `damaged`, with its
- * position; `rules_unknown` when only a later version of refold can fold it.
+ * position; `measured_wrong` when an edge would have recorded it otherwise; `rules_unknown` when only a later version of
+ * refold can fold it.
  */
 export async function importStream(
   { journal, blobs, own_facts_at_ms }: ImportPorts,
   records: AsyncIterable<StreamRecord>,
 ): Answer<Imported> {
-  const replayer = newReplayer();
+  const folded: FoldedEvent[] = [];
+  const replayer = newReplayer((one) => folded.push(one));
+  const again = newMeasureAgain(blobs);
   const target = newTarget(journal);
+  let result = replayer.result();
   for await (const record of records) {
-    if (!replayer.add(record)) break;
+    if (!replayer.add(record)) {
+      result = replayer.result();
+      break;
+    }
+    const wrong = await firstFault(again, folded.splice(0));
+    if (wrong !== null) {
+      if (wrong.fault.code !== 'measured_wrong') return left(wrong.fault);
+      result = { ...result, divergence: measuredOtherwise(wrong) };
+      break;
+    }
+    result = replayer.result();
     const failed =
       (await putPages(
         blobs,
@@ -61,7 +77,8 @@ export async function importStream(
       )) ?? (await target.add(record));
     if (failed !== null) return left(failed);
   }
-  const result = replayer.result();
+  const wrong = result.state === null || result.divergence !== null ? null : await again.finish(result.state);
+  if (wrong !== null) return left(faultOf({ ...result, divergence: measuredOtherwise(wrong) }) ?? wrong.fault);
   const end = endOf(result, target.hasGrown() ? own_facts_at_ms : null);
   if (isLeft(end)) return end;
   const { own, state, chain } = end.right;
@@ -79,6 +96,17 @@ export async function importStream(
   const own_facts = own.commits.reduce((sum, { events }) => sum + events.length, 0);
   return right({ session_id: state.session_id, version: state.version, ...headFacts(state), own_facts });
 }
+
+async function firstFault(again: MeasureAgain, folded: readonly FoldedEvent[]): Promise<MeasuredFault | null> {
+  for (const one of folded) {
+    const fault = await again.add(one);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+const measuredOtherwise = ({ position, fault }: MeasuredFault): Divergence =>
+  refused({ position, commit: null }, 'event', fault);
 
 /** How the session ends here: the facts of its own, and the state and the chain value after them. */
 interface ImportEnd extends Pick<Replay, 'state' | 'chain'> {
@@ -107,7 +135,11 @@ function faultOf({ divergence }: Replay): Rejection | null {
   if (divergence === null) return null;
   const { position, message, code } = divergence;
   const stored = position < 0 ? 'nothing is stored' : 'the records before it are stored';
-  return reject(code === 'rules_unknown' ? code : 'damaged', '', `position ${position}: ${message}; ${stored}`);
+  return reject(
+    code === 'rules_unknown' || code === 'measured_wrong' ? code : 'damaged',
+    '',
+    `position ${position}: ${message}; ${stored}`,
+  );
 }
 
 /** Stores the commits that the journal does not contain yet, many in one write. */

@@ -42,7 +42,8 @@ const LAW_OF: Readonly<Record<LawOnRecord, Law>> = {
   began_once: 'runs at most once',
   deny_won: 'deny wins',
   run_goes_on: 'every run ends',
-  measured_as_recorded: 'the world is recorded',
+  // What a person approves is named by the digest of its arguments.
+  measured_as_recorded: 'approvals bound',
 };
 
 /** The record alone shows no breach, to a check that does not ask the fold what is allowed. */

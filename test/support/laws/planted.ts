@@ -159,6 +159,16 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
       due: { law: 'one_result_in_call_order', position, against: openedAt },
     })),
 
+  'a call is recorded with the digest of other arguments': (of) =>
+    of.folded.flatMap(({ event, position }) => {
+      if (event.kind !== 'ToolCallsObserved') return [];
+      const [first, ...rest] = event.calls;
+      if (first?.arguments === undefined) return [];
+      const calls = [{ ...first, arguments_digest: ZERO_DIGEST }, ...rest];
+      const due = { law: 'measured_as_recorded', position, against: position } as const;
+      return [{ fold: () => edited(of, position, { calls }), due }];
+    }),
+
   'a person answers about other arguments': (of) =>
     sites(of, 'user.tool_confirmation', 'user.custom_tool_result').map(({ position, openedAt }) => ({
       fold: () => edited(of, position, { arguments_digest: ZERO_DIGEST }),
