@@ -43,6 +43,7 @@ const TOOLS = [
   'asks',
   'asks_write',
   'shows_write',
+  'shows_write',
   'person',
   'person_looks',
   'timed_person',
