@@ -7,8 +7,7 @@ import { pointerSegment, type Rejection, reject } from '../schemas/rejection.ts'
 import type { FollowUp, RunState } from '../schemas/run.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
-import { admitConfirmation, admitCustomResult } from './answer-admission.ts';
-import { admitPreviewed } from './preview-admission.ts';
+import { admitConfirmation, admitCustomResult, admitPreviewed } from './answer-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
 import { admitCompacted, owesCompaction } from './compaction.ts';
 import { detachedCall } from './detached.ts';

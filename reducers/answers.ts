@@ -1,10 +1,9 @@
 // Answers of people to calls that wait for them: allow, deny, or the result of the call (openboa, "Managed tool confirmation"
 // and "Custom tools"; docs/design.md, law 9). An answer is bound to one call and the digest of its exact arguments, and
 // counts once.
-import type { Grant, GrantScope } from '../schemas/consent.ts';
+import { type Grant, type GrantScope, type PreviewedFiles, previewDigest } from '../schemas/consent.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
-import { type PreviewedFiles, previewDigest } from '../schemas/preview.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.ts';
 import { grantFor, isGranted } from './consent.ts';

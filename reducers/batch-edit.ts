@@ -1,8 +1,7 @@
 // Changes to calls of the open batch within one event: to one call, or to ten thousand when a person interrupts. The
 // changes are collected in order and the batch is rebuilt once, so that the work is linear in the calls that change.
-import type { CallConsent } from '../schemas/consent.ts';
+import type { CallConsent, PreviewedFiles } from '../schemas/consent.ts';
 import type { CallId } from '../schemas/ids.ts';
-import type { PreviewedFiles } from '../schemas/preview.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
 import { type TimedCall, dependentsOf, pageOf, positionOf, sharersOf, slotOf, timedCallsOf } from './batch-index.ts';

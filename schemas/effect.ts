@@ -13,7 +13,7 @@ import {
   text,
   variants,
 } from './codec.ts';
-import { CallConsent } from './consent.ts';
+import { CallConsent, NoPreview, PreviewedFiles, RecordedPreview } from './consent.ts';
 import { Content } from './content.ts';
 import {
   BatchId,
@@ -29,7 +29,6 @@ import {
   ToolName,
 } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, CALL_TIMEOUT_MS_MAX, CONCURRENCY_MAX, OUTPUT_BYTES_MAX, TOOLS_MAX } from './limits.ts';
-import { NoPreview, PreviewedFiles, RecordedPreview } from './preview.ts';
 import { modelFields } from './run.ts';
 import { TranscriptState } from './state.ts';
 import { ToolMode } from './tool-mode.ts';

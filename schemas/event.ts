@@ -13,12 +13,11 @@ import {
   text,
   variants,
 } from './codec.ts';
-import { ConsentPolicy, GrantScope } from './consent.ts';
+import { CallPreview, ConsentPolicy, GrantScope, NoPreview } from './consent.ts';
 import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, TOOLS_MAX } from './limits.ts';
 import { Exchange, Layout, Stop } from './model-turn.ts';
-import { CallPreview, NoPreview } from './preview.ts';
 import { namesRules } from './rules.ts';
 import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';

@@ -15,7 +15,6 @@ export * as limits from './limits.ts';
 export * from './model-turn.ts';
 export * from './pages.ts';
 export * from './plan.ts';
-export * from './preview.ts';
 export * from './record.ts';
 export * from './rejection.ts';
 export * from './run.ts';

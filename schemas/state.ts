@@ -1,7 +1,7 @@
 // SessionState: everything that decides what happens next, and nothing else (AOS P7, "Session State Changes";
 // docs/design.md, "State"). Plain JSON; an empty slot is null. History is in the stream, not here.
 import { type TypeOf, either, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
-import { CallConsent, ConsentState } from './consent.ts';
+import { CallConsent, ConsentState, NoPreview, PreviewedFiles, RecordedPreview } from './consent.ts';
 import { Attachments, Content } from './content.ts';
 import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, Version } from './ids.ts';
 import {
@@ -16,7 +16,6 @@ import {
   UNDOS_MAX,
 } from './limits.ts';
 import { ToolBatchPlan } from './plan.ts';
-import { NoPreview, PreviewedFiles, RecordedPreview } from './preview.ts';
 import { namesRules } from './rules.ts';
 import { Layout } from './model-turn.ts';
 import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';

@@ -4,7 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { decode } from '../../schemas/codec.ts';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import { PREVIEW_WORK_MS_MAX } from '../../schemas/limits.ts';
-import type { CallPreview, NoPreview } from '../../schemas/preview.ts';
+import type { CallPreview, NoPreview } from '../../schemas/consent.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';

@@ -2,7 +2,7 @@
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { PreviewedFiles } from '../../schemas/preview.ts';
+import type { PreviewedFiles } from '../../schemas/consent.ts';
 import type { HostPlace } from '../../schemas/tool-set.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
 import type { StopSwitch } from './stop-switch.ts';

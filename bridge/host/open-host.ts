@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../schemas/json.ts';
 import { MESSAGE_CHARS_MAX, OUTPUT_BYTES_DEFAULT } from '../../schemas/limits.ts';
 import { brand } from '../../schemas/ids.ts';
-import type { NoPreview } from '../../schemas/preview.ts';
+import type { NoPreview } from '../../schemas/consent.ts';
 import type { HostPlace, HostSessionFacts, SandboxLevel } from '../../schemas/tool-set.ts';
 import { createRunningCommands } from './exec/running-commands.ts';
 import { openSandbox } from './exec/sandbox.ts';

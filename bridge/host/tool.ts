@@ -1,5 +1,5 @@
 // The signature of a host tool, and what every call of one receives.
-import type { PreviewedFiles } from '../../schemas/preview.ts';
+import type { PreviewedFiles } from '../../schemas/consent.ts';
 import type { HostPlace } from '../../schemas/tool-set.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { RunningCommands } from './exec/running-commands.ts';

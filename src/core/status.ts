@@ -3,7 +3,7 @@
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { Digest, EffectId } from '../../schemas/ids.ts';
-import type { RecordedPreview } from '../../schemas/preview.ts';
+import type { RecordedPreview } from '../../schemas/consent.ts';
 import type { SessionStatus as Status } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { digestJson } from '../../schemas/canonical.ts';

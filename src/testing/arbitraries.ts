@@ -41,7 +41,7 @@ const toolKind = fc.constantFrom<Partial<ToolSpec>>(
   { mode: 'safe_write', destructive: false, parallelism_hint: claims('write') },
   { mode: 'safe_write', destructive: false, idempotent: true, parallelism_hint: { parallel_safe: true } },
   { mode: 'external', destructive: false, interrupt_behavior: 'cancel' },
-  { mode: 'external', destructive: false, permission_policy: 'always_ask' },
+  { mode: 'external', destructive: false, permission_policy: 'always_ask', preview: true },
   { mode: 'external', destructive: false, ownership: 'custom', executor: { kind: 'custom' } },
   { mode: 'external', destructive: false, ownership: 'custom', executor: { kind: 'custom' }, answer_within_ms: 3_000 },
   { mode: 'read', read_only: true, destructive: false, availability_rules: ['host_session_ready'] },

@@ -4,7 +4,7 @@ import { digestText } from '../../schemas/canonical.ts';
 import { type Digest, brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { Question } from '../../inspector/protocol.ts';
-import { previewDigest } from '../../schemas/preview.ts';
+import { previewDigest } from '../../schemas/consent.ts';
 import { type RequiredAction, requiredActions, stateDigest } from '../../src/core/index.ts';
 import { must } from '../../src/client/must.ts';
 import { ASKS_WRITE, SHOWS_WRITE, TIMED_PERSON, policyOf } from '../support/consent.ts';

@@ -34,7 +34,7 @@ import {
 import type { Origin } from '../../src/core/initial-state.ts';
 import { foldEvent } from '../../src/core/step.ts';
 import { type FieldsOf, type Loose, call, eventOf, say } from '../../src/testing/facts.ts';
-import { previewDigest } from '../../schemas/preview.ts';
+import { previewDigest } from '../../schemas/consent.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { testPackage } from './tools.ts';
 

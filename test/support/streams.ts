@@ -43,6 +43,7 @@ const TOOLS = [
   'asks',
   'asks_write',
   'shows_write',
+  'shows_write',
   'person',
   'person_looks',
   'timed_person',
@@ -82,13 +83,13 @@ function confirm(of: Session, random: Random, call_id: string): IngressEvent {
     return of.next('user.tool_confirmation', { ...answer, result: 'deny', ...(random.oneIn(2) ? { instead } : {}) });
   }
   const named = of.callState(call_id)?.preview;
-  const seen = random.oneIn(8) ? PREVIEW_DIGEST : named !== undefined && 'digest' in named ? named.digest : undefined;
+  const seen = named === undefined || random.oneIn(2) ? undefined : 'digest' in named ? named.digest : PREVIEW_DIGEST;
   const grant = random.oneIn(5) ? { grant: random.oneIn(4) ? {} : { argument: 'path', pattern: 'd1/**' } } : {};
   return of.next('user.tool_confirmation', {
     ...answer,
     result: 'allow',
     ...grant,
-    ...(seen === undefined || random.oneIn(2) ? {} : { preview: seen }),
+    ...(seen === undefined ? {} : { preview: seen }),
   });
 }
 

@@ -2,7 +2,7 @@
 // and they are shown instead of written. Bounded in bytes and time; text that holds a secret is replaced before it is compared.
 import type { JsonObject } from '../../../schemas/json.ts';
 import { PREVIEW_DIFF_MS_MAX, PREVIEW_FILES_MAX, PREVIEW_PATHS_CHARS_MAX } from '../../../schemas/limits.ts';
-import type { PreviewedFiles } from '../../../schemas/preview.ts';
+import type { PreviewedFiles } from '../../../schemas/consent.ts';
 import { type PreviewLine, added, changeLines, diffText, newFileLines, note } from '../../../src/shown/diff-lines.ts';
 import { stageEdit } from '../edit/edit-file.ts';
 import { ToolFault } from '../outcome.ts';
@@ -12,7 +12,7 @@ import type { Redactor } from '../../secrets/redactor.ts';
 import type { HostParts } from '../tool.ts';
 import { decodeUtf8 } from '../workspace/workspace.ts';
 import { stageWrite } from '../workspace/write-file.ts';
-import { digestOf } from './previewed-files.ts';
+import { digestOrNone } from './previewed-files.ts';
 
 /** A file before and after a call. */
 export type PreviewedChange = Pick<StagedChange, 'path' | 'before' | 'after'>;
@@ -30,7 +30,9 @@ export const HOST_PREVIEWS: ReadonlyMap<string, Stage> = new Map<string, Stage>(
 );
 
 export interface HostPreview {
+  /** Lines for people, each with its mark. */
   readonly diff: string;
+  /** Every file that the call would change, with the digest of its content now. */
   readonly files: PreviewedFiles;
 }
 
@@ -39,7 +41,7 @@ export function previewChanges(
   changes: readonly PreviewedChange[],
   { redactor, now }: Pick<HostParts, 'redactor' | 'now'>,
 ): HostPreview {
-  const files = changes.map(({ path, before }) => ({ path: path.names.join('/'), before: digestOf(before) }));
+  const files = changes.map(({ path, before }) => ({ path: path.names.join('/'), before: digestOrNone(before) }));
   const chars = files.reduce((sum, { path }) => sum + path.length, 0);
   if (files.length > PREVIEW_FILES_MAX || chars > PREVIEW_PATHS_CHARS_MAX) {
     throw new ToolFault('too_many_files', `the call would change ${files.length} files, too many for a preview`);

@@ -1,7 +1,7 @@
 // Compares files with those of the preview with which a person allowed a call: the call runs only while each is as it was.
 // They are compared twice, in one turn of the event loop: before the tool begins, so that a change is told as one, and where
 // the tool reads the bytes that it replaces, so that what it writes follows from what the person saw.
-import type { PreviewedFile, PreviewedFiles } from '../../../schemas/preview.ts';
+import type { PreviewedFile, PreviewedFiles } from '../../../schemas/consent.ts';
 import { ToolFault } from '../outcome.ts';
 import { contentDigest } from '../undo/record-change.ts';
 import type { WorkspacePath } from '../workspace/path-name.ts';
@@ -23,10 +23,10 @@ export function refuseOther(
 ): void {
   const path = names.join('/');
   const seen = previewed?.find((file) => file.path === path);
-  if (seen !== undefined && seen.before !== digestOf(bytes)) throw changedSincePreview(path);
+  if (seen !== undefined && seen.before !== digestOrNone(bytes)) throw changedSincePreview(path);
 }
 
-export const digestOf = (bytes: Uint8Array | null): PreviewedFile['before'] =>
+export const digestOrNone = (bytes: Uint8Array | null): PreviewedFile['before'] =>
   bytes === null ? null : contentDigest(bytes);
 
 /** The bytes of a file that a tool may replace; null when there is none. Throws a `ToolFault` for any other entry. */
@@ -43,7 +43,7 @@ export function currentBytes(workspace: Workspace, path: WorkspacePath, bytesMax
 
 function digestNow(workspace: Workspace, path: string): PreviewedFile['before'] | undefined {
   try {
-    return digestOf(currentBytes(workspace, workspace.parse(path)));
+    return digestOrNone(currentBytes(workspace, workspace.parse(path)));
   } catch {
     // What was a file, or nothing, is something else now.
     return undefined;

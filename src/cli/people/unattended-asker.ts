@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import { isInline } from '../../../schemas/content.ts';
 import type { Digest, EffectId } from '../../../schemas/ids.ts';
-import type { RecordedPreview } from '../../../schemas/preview.ts';
+import type { RecordedPreview } from '../../../schemas/consent.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type RequiredAction, previewIn, requiredActions } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
