@@ -1,5 +1,5 @@
 // An engine with more active sessions than it keeps idle ones.
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type MockInstance, afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { IDLE_SESSIONS_MAX } from '../../schemas/limits.ts';
 import { must } from '../../src/client/must.ts';
@@ -27,15 +27,32 @@ async function withRuns(sessions: number): Promise<World> {
 }
 
 describe('with more active sessions than idle ones are kept', () => {
+  // The tests share one engine, because it takes long to make so many sessions active.
+  let world: World;
+  let checks: MockInstance;
+  beforeAll(async () => {
+    checks = vi.spyOn(LiveSession.prototype, 'isIdle');
+    world = await withRuns(IDLE_SESSIONS_MAX + 10);
+  });
+  afterAll(() => checks.mockRestore());
+
   test('a further session is loaded once, becomes active and stays in memory', async () => {
-    const { disk, engine } = await withRuns(IDLE_SESSIONS_MAX + 10);
+    const { disk, engine } = world;
     for (const { session_id } of (await must(engine.client.sessions())).sessions)
       await must(engine.client.session(session_id));
     expect(loads(disk)).toBe(IDLE_SESSIONS_MAX + 10);
   });
 
+  test('loading one checks no active session for eviction', async () => {
+    expect(checks).not.toHaveBeenCalled();
+    // Of the idle ones, only the one that is evicted is checked.
+    const before = loads(world.disk);
+    for (let index = 0; index <= IDLE_SESSIONS_MAX; index += 1) await (await open(world, `idle-${index}`)).state();
+    expect(checks).toHaveBeenCalledTimes(1);
+    expect(loads(world.disk)).toBe(before + IDLE_SESSIONS_MAX + 1);
+  });
+
   test('an idle session can be followed', async () => {
-    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
     const { disk, engine } = world;
     const idle = await open(world, 'idle');
     const before = loads(disk);
@@ -46,18 +63,6 @@ describe('with more active sessions than idle ones are kept', () => {
     expect((await next).value).toMatchObject({ position: 0 });
     await events.return?.();
     expect(loads(disk)).toBe(before + 1);
-  });
-
-  test('loading one checks no active session for eviction', async () => {
-    const checks = vi.spyOn(LiveSession.prototype, 'isIdle');
-    onTestFinished(() => checks.mockRestore());
-    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
-    expect(checks).not.toHaveBeenCalled();
-    // Of the idle ones, only the one that is evicted is checked.
-    const before = loads(world.disk);
-    for (let index = 0; index <= IDLE_SESSIONS_MAX; index += 1) await (await open(world, `idle-${index}`)).state();
-    expect(checks).toHaveBeenCalledTimes(1);
-    expect(loads(world.disk)).toBe(before + IDLE_SESSIONS_MAX + 1);
   });
 });
 
