@@ -51,7 +51,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     reporters: ['default'],
     maxWorkers: 2,
-    // Young objects die before the first collection: a tenth of the CPU time of the tests.
+    // Most objects of a test die before so much room is full: collections took a twentieth of the CPU time of the tests.
     execArgv: ['--max-semi-space-size=64'],
     // Node loads built modules itself, so there is one of each, whoever imports it.
     server: { deps: { external: [/\/dist\/.*\.js$/] } },

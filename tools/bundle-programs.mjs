@@ -2,8 +2,8 @@
 // starts in a third of the time. It is part of `npm run build`, after tsc. The bundles lie in dist/programs; the file that
 // tsc made of a program becomes an import of its bundle, so a program is started by the path it always had. Packages stay
 // outside, as dependencies; the library modules stay as tsc wrote them.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -35,8 +35,7 @@ const ownPlaces = {
   },
 };
 
-rmSync(OUT, { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, at(`${path}.ts`)])),
   outdir: OUT,
@@ -49,7 +48,12 @@ await build({
   alias: { '#sha256': at('schemas/sha256/node.ts'), '#client-platform': at('src/client/platform/node.ts') },
   plugins: [ownPlaces],
   logLevel: 'warning',
+  metafile: true,
 });
+
+// Only now, so that a program can be started while it is built again.
+const made = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
+for (const name of readdirSync(OUT)) if (!made.has(name)) rmSync(join(OUT, name));
 
 for (const [name, path] of Object.entries(PROGRAMS)) {
   const file = at(`dist/${path}.js`);

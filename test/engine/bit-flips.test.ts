@@ -17,7 +17,7 @@ import { inTemporaryDirectory } from '../support/journal/temporary-directory.ts'
 import { randomFrom, roundsOf } from '../support/random.ts';
 import { FREE, tool } from '../support/tools.ts';
 
-const ROUNDS = roundsOf(15, 1_000);
+const ROUNDS = roundsOf(30, 1_000);
 const LONG = brand<'SessionId'>('long');
 const WORK = brand<'SessionId'>('work');
 const IDLE = brand<'SessionId'>('idle');

@@ -1,5 +1,5 @@
 // An engine with more active sessions than it keeps idle ones.
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type MockInstance, afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { IDLE_SESSIONS_MAX } from '../../schemas/limits.ts';
 import { must } from '../../src/client/must.ts';
@@ -27,16 +27,25 @@ async function withRuns(sessions: number): Promise<World> {
 }
 
 describe('with more active sessions than idle ones are kept', () => {
-  test('a further session is loaded once, becomes active and stays in memory', async () => {
-    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
-    await world.restart();
-    for (const { session_id } of (await must(world.engine.client.sessions())).sessions)
-      await must(world.engine.client.session(session_id));
-    expect(loads(world.disk)).toBe(IDLE_SESSIONS_MAX + 10);
+  // The tests share one engine, because it takes long to make so many sessions active.
+  let world: World;
+  let checks: MockInstance;
+  beforeAll(async () => {
+    checks = vi.spyOn(LiveSession.prototype, 'isIdle');
+    world = await withRuns(IDLE_SESSIONS_MAX + 10);
+  });
+  afterAll(() => checks.mockRestore());
+
+  test('another idle one checks no active session for eviction', async () => {
+    expect(checks).not.toHaveBeenCalled();
+    // Of the idle ones, only the one that is evicted is checked.
+    for (let index = 0; index <= IDLE_SESSIONS_MAX; index += 1) await (await open(world, `idle-${index}`)).state();
+    expect(checks).toHaveBeenCalledTimes(1);
+    // What was just created is in memory.
+    expect(loads(world.disk)).toBe(0);
   });
 
   test('an idle session can be followed', async () => {
-    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
     const { disk, engine } = world;
     const idle = await open(world, 'idle');
     const before = loads(disk);
@@ -49,22 +58,12 @@ describe('with more active sessions than idle ones are kept', () => {
     expect(loads(disk)).toBe(before);
   });
 
-  test('another idle one checks no active session for eviction', async () => {
-    const checks = vi.spyOn(LiveSession.prototype, 'isIdle');
-    onTestFinished(() => checks.mockRestore());
-    const world = await withRuns(IDLE_SESSIONS_MAX + 10);
-    expect(checks).not.toHaveBeenCalled();
-    // Of the idle ones, only the one that is evicted is checked.
-    const before = loads(world.disk);
-    for (let index = 0; index <= IDLE_SESSIONS_MAX; index += 1) await (await open(world, `idle-${index}`)).state();
-    expect(checks).toHaveBeenCalledTimes(1);
-    expect(loads(world.disk)).toBe(before);
-  });
-
-  test('a session that was just created is used without reading it', async () => {
-    const { disk, engine } = await withRuns(1);
-    await must(engine.client.session(brand('busy-0')));
-    expect(loads(disk)).toBe(0);
+  test('each that is loaded becomes active and stays in memory', async () => {
+    await world.restart();
+    for (let index = 0; index < IDLE_SESSIONS_MAX + 10; index += 1)
+      await must(world.engine.client.session(brand(`busy-${index}`)));
+    // The followed one has a run, too.
+    expect(loads(world.disk)).toBe(IDLE_SESSIONS_MAX + 11);
   });
 });
 

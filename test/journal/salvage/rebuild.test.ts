@@ -1,9 +1,10 @@
 // A damaged table costs only the sessions whose keys it lost. Each of them is named with its lost positions.
 import { randomBytes } from 'node:crypto';
-import { cp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { must } from '../../../src/client/must.ts';
 import { type LevelJournal, openLevelJournal } from '../../../src/journal/level-journal.ts';
@@ -121,14 +122,31 @@ async function damageTables(directory: string, random: Random, round: number): P
   }
 }
 
+/** Journals that {@link damagedJournal} has written, by their seed, each copied from there when it is wanted again. */
+const written = new Map<number, { readonly copy: string; readonly streams: Streams }>();
+let copies = '';
+beforeAll(async () => {
+  copies = await mkdtemp(join(tmpdir(), 'refold-rebuild-'));
+});
+afterAll(() => rm(copies, { recursive: true }));
+
 /** Writes a journal and damages one block in the middle of its largest table; returns what was written. */
 async function damagedJournal(directory: string, seed: number): Promise<Streams> {
+  const { copy, streams } = written.get(seed) ?? (await writeDamagedJournal(seed));
+  await cp(copy, directory, { recursive: true });
+  return streams;
+}
+
+async function writeDamagedJournal(seed: number): Promise<{ readonly copy: string; readonly streams: Streams }> {
+  const directory = join(copies, `${seed}`);
   const random = randomFrom(seed);
   const streams = await writeManyTables(directory, random);
   const tables = await liveTables(directory);
   const largest = tables.reduce((a, b) => (a.size > b.size ? a : b));
   await flipBit(join(directory, largest.name), Math.floor(largest.size * 0.8));
-  return streams;
+  const journal = { copy: directory, streams };
+  written.set(seed, journal);
+  return journal;
 }
 
 describe('a journal with damaged tables', () => {
