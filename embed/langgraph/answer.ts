@@ -1,6 +1,6 @@
 // Answers of a chat model as the record keeps them: their texts and calls, and what only the framework reads.
 import type { Json, JsonObject, LayoutPart, Usage } from '../../schemas/index.ts';
-import type { RecordedTurn, TurnReply } from '../durable/turn.ts';
+import type { RecordedCall, RecordedTurn, TurnReply } from '../durable/turn.ts';
 import type { GraphAnswer, GraphCall } from './sdk.ts';
 
 /** The fields of a message that a recorded answer keeps beside its content and its calls. */
@@ -69,14 +69,13 @@ export function graphAnswer({ content, calls, parts }: RecordedTurn): AnswerMess
     ...kept.message,
     type: 'ai',
     content: kept.list === true ? blocks : blocks.join(''),
-    tool_calls: calls.map(({ id, name, arguments: written }) => ({
-      type: 'tool_call',
-      id,
-      name,
-      args: argumentsOf(written),
-    })),
+    tool_calls: graphCalls(calls),
   };
 }
+
+/** Recorded calls, as a message has them. */
+export const graphCalls = (calls: readonly RecordedCall[]): AnswerMessage['tool_calls'] =>
+  calls.map(({ id, name, arguments: written }) => ({ type: 'tool_call', id, name, args: argumentsOf(written) }));
 
 function argumentsOf(written: string): object {
   try {
