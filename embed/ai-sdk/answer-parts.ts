@@ -3,6 +3,7 @@
 import type { ReplyCall } from '../../bridge/index.ts';
 import type { Json, LayoutPart, Stop, Usage } from '../../schemas/index.ts';
 import type { RecordedTurn, TurnReply } from '../durable/turn.ts';
+import { usageOf } from '../durable/usage.ts';
 import type { ContentPart, ModelAnswer, ModelUsage } from './model-types.ts';
 import { storedValue, valueOfStored } from './stored-value.ts';
 
@@ -46,7 +47,7 @@ export function turnReplyOf(answer: ModelAnswer): TurnReply {
     content: texts.join(''),
     calls,
     parts: [...parts, itemOf(item)],
-    usage: usageOf(usage),
+    ...countedIn(usage),
     stop: stopOf(finishReason.unified, finishReason.raw),
   };
 }
@@ -126,23 +127,17 @@ function stopOf(unified: string, raw: string | undefined): Stop {
   return raw === undefined ? { reason } : { reason, word: raw.toWellFormed().slice(0, 64).toWellFormed() };
 }
 
-function usageOf({ inputTokens, outputTokens }: ModelUsage): Usage {
-  const { cacheRead, cacheWrite } = inputTokens;
-  const { reasoning } = outputTokens;
-  return {
-    input_tokens: countOf(inputTokens.total) ?? 0,
-    output_tokens: countOf(outputTokens.total) ?? 0,
-    ...counted('cached_tokens', cacheRead),
-    ...counted('cache_write_tokens', cacheWrite),
-    ...counted('reasoning_tokens', reasoning),
-  };
+/** The specification has the fields; a model of another's hand may not. */
+function countedIn(given: Partial<ModelUsage> | null | undefined): Pick<TurnReply, 'usage'> {
+  const { inputTokens, outputTokens } = given ?? {};
+  return usageOf({
+    input_tokens: inputTokens?.total,
+    output_tokens: outputTokens?.total,
+    cached_tokens: inputTokens?.cacheRead,
+    cache_write_tokens: inputTokens?.cacheWrite,
+    reasoning_tokens: outputTokens?.reasoning,
+  });
 }
-
-const counted = (name: string, tokens: number | undefined): object =>
-  countOf(tokens) === undefined ? {} : { [name]: countOf(tokens) };
-
-const countOf = (tokens: number | undefined): number | undefined =>
-  tokens === undefined || !(tokens >= 0) ? undefined : Math.min(Math.round(tokens), Number.MAX_SAFE_INTEGER);
 
 /** The SDK reads these fields; they are there even when the model counted nothing. */
 const fullUsage = (recorded: ModelUsage | undefined, usage: Usage | null): ModelUsage => ({

@@ -1,6 +1,7 @@
 // Answers of a chat model as the record keeps them: their texts and calls, and what only the framework reads.
-import type { Json, JsonObject, LayoutPart, Usage } from '../../schemas/index.ts';
-import type { RecordedTurn, TurnReply } from '../durable/turn.ts';
+import type { Json, JsonObject, LayoutPart } from '../../schemas/index.ts';
+import type { RecordedCall, RecordedTurn, TurnReply } from '../durable/turn.ts';
+import { usageOf } from '../durable/usage.ts';
 import type { GraphAnswer, GraphCall } from './sdk.ts';
 
 /** The fields of a message that a recorded answer keeps beside its content and its calls. */
@@ -32,15 +33,10 @@ export function graphReply(answer: GraphAnswer): TurnReply {
       arguments: JSON.parse(JSON.stringify(args)) as Json,
     })),
     parts: [...parts, ...tool_calls.map((_, call) => ({ call }))],
-    ...(usage_metadata === undefined ? {} : { usage: usageOf(usage_metadata) }),
+    ...usageOf({ input_tokens: usage_metadata?.input_tokens, output_tokens: usage_metadata?.output_tokens }),
     stop: { reason: tool_calls.length > 0 ? 'calls' : 'end' },
   };
 }
-
-const usageOf = ({ input_tokens, output_tokens }: NonNullable<GraphAnswer['usage_metadata']>): Usage => ({
-  input_tokens,
-  output_tokens,
-});
 
 /** A recorded answer: an object that the state of a graph takes for a message of the model. */
 export interface AnswerMessage extends GraphAnswer {
@@ -69,14 +65,13 @@ export function graphAnswer({ content, calls, parts }: RecordedTurn): AnswerMess
     ...kept.message,
     type: 'ai',
     content: kept.list === true ? blocks : blocks.join(''),
-    tool_calls: calls.map(({ id, name, arguments: written }) => ({
-      type: 'tool_call',
-      id,
-      name,
-      args: argumentsOf(written),
-    })),
+    tool_calls: graphCalls(calls),
   };
 }
+
+/** Recorded calls, as a message has them. */
+export const graphCalls = (calls: readonly RecordedCall[]): AnswerMessage['tool_calls'] =>
+  calls.map(({ id, name, arguments: written }) => ({ type: 'tool_call', id, name, args: argumentsOf(written) }));
 
 function argumentsOf(written: string): object {
   try {

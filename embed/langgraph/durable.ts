@@ -4,7 +4,7 @@ import type { LoopTool, ToolHints } from '../durable/loop-tools.ts';
 import { type DurableOptions, type DurableRun, openDurable } from '../durable/open-durable.ts';
 import { inputSchemaOf } from '../tools/json-schema.ts';
 import type { AnswerMessage } from './answer.ts';
-import { durableGraphModel } from './model.ts';
+import { checkGraphModel, durableGraphModel } from './model.ts';
 import type { GraphModel, GraphTool } from './sdk.ts';
 import { newSteps } from './steps.ts';
 import { durableGraphTool } from './tools.ts';
@@ -20,6 +20,7 @@ export interface DurableGraphOptions<Model extends GraphModel, Tool extends Grap
   /**
    * Makes a message of a recorded answer, for graphs that take nothing else, such as the prebuilt agent:
    * `(fields) => new AIMessage(fields)`. By default it is an object of type `ai`, which the state of a graph makes a message of.
+   * It also makes the one chunk of a recorded answer that is streamed.
    */
   readonly toMessage?: (fields: AnswerMessage) => object;
   /** Its name, for the record; `chat_model` when absent. */
@@ -30,7 +31,10 @@ export interface DurableGraphOptions<Model extends GraphModel, Tool extends Grap
 
 /** What the graph takes in place of its own. */
 export interface DurableGraph<Model extends GraphModel, Tool extends GraphTool> extends DurableRun {
-  /** Absent when `durable` was given none. */
+  /**
+   * Absent when `durable` was given none. Its `invoke()` and `stream()` ask on record, as does what is made of it by
+   * `bindTools()`, `withConfig()`, `pipe()` and the like; any other method that would ask throws a TypeError.
+   */
   readonly model: Model;
   /** For `new ToolNode(tools)` and for `model.bindTools(tools)`. */
   readonly tools: Tool[];
@@ -38,12 +42,13 @@ export interface DurableGraph<Model extends GraphModel, Tool extends GraphTool> 
 
 /**
  * Opens a session for a graph. Throws a `SessionInUse` when another loop has it, and a TypeError for tools that cannot be
- * offered to a model.
+ * offered to a model, and for a sequence in place of a model.
  */
 export async function durable<Tool extends GraphTool, Model extends GraphModel = never>(
   options: DurableGraphOptions<Model, Tool>,
 ): Promise<DurableGraph<Model, Tool>> {
   const { model, modelName = 'chat_model', tools, hints = {}, toMessage = (fields) => fields } = options;
+  if (model !== undefined) checkGraphModel(model);
   const known = tools.map((tool) => loopToolOf(tool, hints[tool.name]));
   const {
     turn,

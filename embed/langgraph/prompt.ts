@@ -104,7 +104,7 @@ function message({ role = '', content, tool_calls = [], tool_call_id, status }: 
 }
 
 /** The texts of a content, which is a text or a list of blocks. */
-function textOf(content: unknown): string {
+export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return (content as readonly unknown[])

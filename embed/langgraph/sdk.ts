@@ -25,6 +25,7 @@ export interface GraphAnswer extends GraphMessage {
         /** Tokens of the answer. */
         readonly output_tokens: number;
       }
+    | null
     | undefined;
 }
 

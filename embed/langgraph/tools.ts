@@ -1,9 +1,10 @@
-// Tools of a tool node whose calls run through the record. They inherit everything else from the tools that they stand for.
+// Tools of a tool node whose calls run through the record. What describes them is inherited from the tools that they stand for.
 import { CallNotSucceeded } from '../durable/errors.ts';
 import type { LoopCallContext } from '../durable/loop-calls.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import { resultOfText } from '../durable/result-text.ts';
 import type { GraphCall, GraphTool } from './sdk.ts';
+import { HARMLESS, standIn } from './stand-in.ts';
 import type { Steps } from './steps.ts';
 
 interface DurableToolOptions extends Pick<Durable, 'call'>, Pick<Steps, 'ready'> {}
@@ -28,8 +29,16 @@ export function durableGraphTool<Tool extends GraphTool>(tool: Tool, { call, rea
       throw error;
     }
   };
-  return Object.assign(Object.create(tool) as Tool, { invoke });
+  return standIn(tool, { invoke }, STAND_IN);
 }
+
+const STAND_IN = {
+  what: 'tool',
+  use: 'invoke() with a call of the model, as a ToolNode does',
+  harmless: new Set(HARMLESS),
+  // Some libraries of schemas make functions.
+  values: new Set(['schema']),
+};
 
 /** A tool that is called with an id answers with a message; its content is the result. */
 const contentOf = (output: unknown): unknown =>

@@ -2,7 +2,7 @@
 import type { LoopTool } from '../durable/loop-tools.ts';
 import type { Durable } from '../durable/open-durable.ts';
 import type { Asked, RecordedTurn, TurnReply, TurnRequest } from '../durable/turn.ts';
-import { newEventQueue } from './event-queue.ts';
+import { newEventQueue } from '../durable/event-queue.ts';
 import { agentsInputWithIds, readAgentsPrompt } from './prompt.ts';
 import { agentsReply, responseOf } from './reply.ts';
 import type { AgentsModel, AgentsRequest, AgentsResponse } from './sdk.ts';

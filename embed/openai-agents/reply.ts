@@ -2,6 +2,7 @@
 import type { ReplyCall } from '../../bridge/index.ts';
 import type { JsonObject, LayoutPart, Usage } from '../../schemas/index.ts';
 import type { RecordedCall, RecordedTurn, TurnReply } from '../durable/turn.ts';
+import { usageOf } from '../durable/usage.ts';
 import type { AgentsItem, AgentsResponse, AgentsUsage } from './sdk.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -47,17 +48,15 @@ export function agentsReply({ output, ...response }: AgentsResponse): TurnReply 
     content,
     calls,
     parts,
-    usage: usageOf(response.usage),
+    ...countedIn(response.usage),
     stop: { reason: calls.length > 0 ? 'calls' : 'end' },
   };
 }
 
 const item = (envelope: Envelope): LayoutPart => ({ item: JSON.stringify({ refold: 'envelope', ...envelope }) });
 
-const usageOf = ({ inputTokens, outputTokens }: AgentsUsage): Usage => ({
-  input_tokens: inputTokens,
-  output_tokens: outputTokens,
-});
+const countedIn = (given: Partial<AgentsUsage> | null | undefined): Pick<TurnReply, 'usage'> =>
+  usageOf({ input_tokens: given?.inputTokens, output_tokens: given?.outputTokens });
 
 /** The recorded answer, as the framework takes it. What was lost with a secret is as a message or call without more fields. */
 export function responseOf({ content, calls, parts, usage }: RecordedTurn): AgentsResponse {
@@ -95,8 +94,9 @@ export function responseOf({ content, calls, parts, usage }: RecordedTurn): Agen
     const call = calls[part.call];
     if (call !== undefined) output.push(callItem(call, part.with));
   }
-  const recordedUsage = response['usage'] as AgentsUsage | undefined;
-  return { ...response, usage: { ...plainUsage(usage), ...recordedUsage }, output };
+  // What is no number is no JSON, either.
+  const recordedUsage = Object.entries((response['usage'] ?? {}) as AgentsUsage).filter(([, value]) => value !== null);
+  return { ...response, usage: { ...plainUsage(usage), ...Object.fromEntries(recordedUsage) }, output };
 }
 
 const PLAIN_MESSAGE = { type: 'message', role: 'assistant', status: 'completed' } as const;
