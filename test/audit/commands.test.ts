@@ -85,7 +85,7 @@ describe('refold verify', () => {
   test('takes sessions and files together, and reports that a file contains no blobs', async () => {
     const { code, stdout } = await onData('verify', wordy, DEMO);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/verified +wordy {2}4 events, 2 blobs in \d+ ms/);
+    expect(stdout).toMatch(/verified +session wordy {2}4 events, 2 blobs in \d+ ms/);
     expect(stdout).toMatch(new RegExp(`verified +.*session\\.jsonl {2}${COUNT} events in \\d+ ms; blobs not checked`));
     expect(stdout).toContain(`2 streams, ${4 + COUNT} events in `);
   });
@@ -215,7 +215,7 @@ describe('refold diff', () => {
   test('takes a session and a file, and clips long values', async () => {
     const { code, stdout } = await onData('diff', wordy, DEMO);
     expect(code).toBe(1);
-    expect(stdout).toMatch(new RegExp(`a {2}wordy {2}4 events\nb .*${COUNT} events`));
+    expect(stdout).toMatch(new RegExp(`a {2}session wordy {2}4 events\nb {2}file .*${COUNT} events`));
     for (const line of stdout.split('\n').filter((line) => /^ {4}[ab] /.test(line)))
       expect(line.length).toBeLessThan(80);
   });

@@ -149,6 +149,10 @@ describe('with an engine', () => {
     });
     expect(await open('no/such', '--no-browser')).toMatchObject({
       code: 2,
+      lines: [{ error: { code: 'file_unreadable' } }],
+    });
+    expect(await open('no such', '--no-browser')).toMatchObject({
+      code: 2,
       lines: [{ error: { code: 'invalid_shape' } }],
     });
   });

@@ -1,56 +1,55 @@
 // The streams that audit commands read: sessions of a data directory, exported files, or both.
-import { existsSync } from 'node:fs';
-import { isRight } from 'fp-ts/lib/Either.js';
-import { decode } from '../../../schemas/codec.ts';
-import { SessionId } from '../../../schemas/ids.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
-import { InvariantError } from '../../../schemas/rejection.ts';
+import { InvariantError, invariant } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
 import { type Divergence, type Replayer, newReplayer } from '../../core/replay.ts';
 import { withEngine } from '../with-engine.ts';
-import { CommandFailure } from '../output.ts';
+import { CommandFailure, type Output } from '../output.ts';
+import { type SourceName, sourceNameOf } from '../source-name.ts';
 import { readSession, readStreamFile } from '../stream-file.ts';
 
 export interface Source {
-  /** The name given on the command line. */
+  readonly kind: 'session' | 'file';
+  /** The id of the session, or the path of the file. */
   readonly name: string;
   /** The engine that has the session and its blobs; null for a file. */
   readonly client: EngineClient | null;
   records(): AsyncGenerator<StreamRecord>;
 }
 
-/** Passes `work` the named sources: a file where one exists, else a session. An engine is opened only for sessions. */
+/** Passes `work` the named sources. An engine is opened only for sessions. */
 export async function withSources<T>(
   names: readonly string[],
-  dataDir: string,
+  { dataDir, output }: { readonly dataDir: string; readonly output: Output },
   work: (sources: readonly Source[]) => Promise<T>,
 ): Promise<T> {
-  const named = names.map((name): Source | SessionId => (existsSync(name) ? fileSource(name) : sessionIdOf(name)));
-  if (named.every((source) => typeof source !== 'string')) return await work(named);
-  return await withEngine(dataDir, (client) =>
-    work(named.map((source) => (typeof source === 'string' ? sessionSource(client, source) : source))),
-  );
+  const named = names.map((name) => sourceNameOf(name, output));
+  const open = (client: EngineClient | null): readonly Source[] =>
+    named.map((source) =>
+      source.kind === 'file' || client === null ? fileSource(source) : sessionSource(client, source.id),
+    );
+  if (named.every(({ kind }) => kind === 'file')) return await work(open(null));
+  return await withEngine(dataDir, (client) => work(open(client)));
 }
 
-/** A session id that names no file; anything else ends the command. */
-export function sessionIdOf(text: string): SessionId {
-  const id = decode(SessionId, text);
-  if (isRight(id)) return id.right;
-  throw new CommandFailure(
-    'invalid_shape',
-    `"${text}" is neither a file nor a session id. List the sessions: refold sessions`,
-  );
+function fileSource(source: SourceName): Source {
+  invariant(source.kind === 'file', 'a session is read with an engine');
+  return { kind: 'file', name: source.path, client: null, records: () => readStreamFile(source.path) };
 }
-
-const fileSource = (path: string): Source => ({ name: path, client: null, records: () => readStreamFile(path) });
 
 export const sessionSource = (client: EngineClient, id: SessionId): Source => ({
+  kind: 'session',
   name: id,
   client,
   records: () => readSession(client, id),
 });
+
+/** What was read, for the first line of an answer: a file may hold any session. */
+export const titleOf = ({ kind, name }: Pick<Source, 'kind' | 'name'>, session: string | null): string =>
+  kind === 'session' ? `session ${name}` : `file ${name}, ${session === null ? 'no session' : `session ${session}`}`;
 
 export interface FoldedStream {
   /** The state after the requested events. */
@@ -75,29 +74,29 @@ export async function foldSource(
     state = folded.after;
   });
   for await (const record of source.records()) {
-    if (!addRecord(replayer, record, source.name)) break;
+    if (!addRecord(replayer, record, source)) break;
     const folded = replayer.result();
     state ??= folded.state;
     if (folded.state !== null && folded.events >= (version ?? Infinity)) break;
   }
   const { events, divergence } = replayer.result();
-  if (divergence !== null || state === null) throw doesNotFold(source.name, divergence);
+  if (divergence !== null || state === null) throw doesNotFold(source, divergence);
   if (version !== undefined && events < version) {
     throw new CommandFailure(
       'invalid_shape',
-      `${source.name} has only ${events} events, so it has no state after ${version}`,
+      `${source.kind} ${source.name} has only ${events} events, so it has no state after ${version}`,
     );
   }
   return { state, events: version ?? events };
 }
 
 /** Folds one more record. A tampered record may hold an event that admission would refuse; it ends the command. */
-export function addRecord(replayer: Replayer, record: StreamRecord, name: string): boolean {
+export function addRecord(replayer: Replayer, record: StreamRecord, source: Pick<Source, 'kind' | 'name'>): boolean {
   try {
     return replayer.add(record);
   } catch (error) {
     const { events } = replayer.result();
-    throw doesNotFold(name, {
+    throw doesNotFold(source, {
       position: events,
       commit: events,
       what: 'event',
@@ -112,8 +111,11 @@ export function whyNotFolded(error: unknown): string {
   return ` (${String(error)}: if the record was not changed, this is a fault of refold; please report it)`;
 }
 
-export function doesNotFold(name: string, divergence: Divergence | null): CommandFailure {
+export function doesNotFold(
+  { kind, name }: Pick<Source, 'kind' | 'name'>,
+  divergence: Divergence | null,
+): CommandFailure {
   const where = divergence === null ? '' : `, position ${divergence.position}: ${divergence.message}`;
-  const message = `${name} does not fold as recorded${where}. For details: refold verify ${name}`;
+  const message = `${kind} ${name} does not fold as recorded${where}. For details: refold verify ${kind}:${name}`;
   return new CommandFailure('divergence', message, 1);
 }

@@ -6,6 +6,7 @@ import { visible } from '../../shown/visible.ts';
 import type { BlobsChecked } from '../../client/watch/blob-check.ts';
 import { type Compared, comparedLines, comparedObject } from './comparisons.ts';
 import type { SnapshotsChecked } from './snapshot-check.ts';
+import { titleOf } from './source.ts';
 
 /** The first fault of a stream. Position -1 is the genesis record. */
 export interface Fault {
@@ -17,7 +18,9 @@ export interface Fault {
 }
 
 export interface Verdict {
+  /** The id of the session, or the path of the file. */
   readonly source: string;
+  readonly kind: 'session' | 'file';
   readonly sessionId: string | null;
   readonly events: number;
   readonly chain: string | null;
@@ -52,6 +55,7 @@ export function report(verdict: Verdict, output: Output): void {
   const { laws } = verdict;
   output.object({
     source,
+    source_kind: verdict.kind,
     session_id: sessionId,
     verified: fault === null && unreadable === null,
     events,
@@ -67,13 +71,13 @@ export function report(verdict: Verdict, output: Output): void {
     events_per_s: Math.round((events * 1000) / elapsedMs),
   });
   if (unreadable !== null) {
-    output.line(`${pc.yellow('unreadable')}  ${source}: ${unreadable.message}`);
+    output.line(`${pc.yellow('unreadable')}  ${verdict.kind} ${source}: ${unreadable.message}`);
     return;
   }
   const ofSnapshots = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
   const beside = blobs === null ? '' : `, ${blobs.checked} blobs${absentOf(blobs)}${ofSnapshots}`;
   const judged = laws?.found === 0 ? ', laws kept' : '';
-  const checked = `${source}  ${events} events${beside}${judged}`;
+  const checked = `${titleOf({ kind: verdict.kind, name: source }, sessionId)}  ${events} events${beside}${judged}`;
   const speed = pc.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file contains none' : ''}`);
   if (fault === null) {
     output.line(`${pc.green('verified')}    ${checked} ${speed}`);

@@ -26,11 +26,12 @@ export interface DiffCommand {
 
 export async function diffCommand(command: DiffCommand, output: Output): Promise<number> {
   const { a, b, dataDir } = command;
-  return await withSources([a, b], dataDir, async ([left, right]) => {
-    const found = await compare(left as Source, right as Source, command);
-    if (found.divergence !== null) throw doesNotFold(command[found.divergence.stream], found.divergence.divergence);
+  return await withSources([a, b], { dataDir, output }, async ([left, right]) => {
+    const sources = { a: left as Source, b: right as Source };
+    const found = await compare(sources.a, sources.b, command);
+    if (found.divergence !== null) throw doesNotFold(sources[found.divergence.stream], found.divergence.divergence);
     const same = found.first === null && isNone(found.stateAtEnd);
-    report(found, { ...command, same }, output);
+    report(found, { ...command, sources, same }, output);
     return same ? 0 : 1;
   });
 }
@@ -56,21 +57,22 @@ async function nextOf(records: AsyncGenerator<StreamRecord, void>): Promise<Stre
 
 const isNone = ({ differences, rest }: JsonDiff): boolean => differences.length + rest === 0;
 
-type Reported = DiffCommand & { readonly same: boolean };
+type Reported = DiffCommand & { readonly sources: Readonly<Record<'a' | 'b', Source>>; readonly same: boolean };
 
 function report({ first, stateAfterFirst, stateAtEnd, events }: StreamDiff, command: Reported, output: Output): void {
+  const { a, b } = command.sources;
   const ignored = command.strict ? null : { records: IGNORED_IN_RECORDS, state: IGNORED_IN_STATE };
   output.object({
-    a: { source: command.a, events: events.a },
-    b: { source: command.b, events: events.b },
+    a: { source: a.name, source_kind: a.kind, events: events.a },
+    b: { source: b.name, source_kind: b.kind, events: events.b },
     same: command.same,
     ignored,
     first: first === null ? null : { ...first, paths: clipped(first.paths) },
     state_after_first: stateAfterFirst === null ? null : clipped(stateAfterFirst),
     state_at_end: clipped(stateAtEnd),
   });
-  output.line(`a  ${command.a}  ${events.a} events`);
-  output.line(`b  ${command.b}  ${events.b} events`);
+  output.line(`a  ${a.kind} ${a.name}  ${events.a} events`);
+  output.line(`b  ${b.kind} ${b.name}  ${events.b} events`);
   if (!command.strict) {
     output.line(pc.dim(`not compared without --strict, in the events: ${IGNORED_IN_RECORDS.join(' ')}`));
     output.line(pc.dim(`not compared without --strict, in the state: ${IGNORED_IN_STATE.join(' ')}`));

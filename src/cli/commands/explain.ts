@@ -12,7 +12,7 @@ import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../../shown/call-lines.ts';
 import { compactionLines } from '../../shown/compaction-lines.ts';
 import { turnLines } from '../../shown/turn-lines.ts';
-import { type Source, foldSource, withSources } from '../audit/source.ts';
+import { type Source, foldSource, titleOf, withSources } from '../audit/source.ts';
 
 export interface ExplainCommand {
   /** A session id, or the path of an exported stream. */
@@ -30,7 +30,7 @@ export interface ExplainCommand {
 }
 
 export function explainCommand(command: ExplainCommand, output: Output): Promise<number> {
-  return withSources([command.source], command.dataDir, async ([source]) => {
+  return withSources([command.source], { dataDir: command.dataDir, output }, async ([source]) => {
     const { call, turn } = command;
     if (command.compactions === true) await explainCompactions(source as Source, command, output);
     else if (turn !== undefined) await explainTurns(source as Source, { ...command, turn }, output);
@@ -52,7 +52,7 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
       `there is no tool "${tool}" after ${events} events. The tools are: ${names}`,
     );
   }
-  head(state, events, output);
+  head(source, state, events, output);
   output.line(`profile  ${describeProfile(state)}`);
   for (const row of wanted) {
     const unchecked = uncheckedBy(state, row);
@@ -118,7 +118,7 @@ async function explainCalls(
     const message = `the first ${events} events of ${source.name} contain no call "${call}". List the events: refold events`;
     throw new CommandFailure('unknown_call', message);
   }
-  head(state, events, output);
+  head(source, state, events, output);
   for (const explanation of found) {
     output.object({ session_id: state.session_id, at: events, ...explanation });
     for (const line of callLines(explanation)) output.line(line);
@@ -137,7 +137,7 @@ async function explainTurns(
     const message = `the first ${events} events of ${source.name} contain no turn ${turn}. List the events: refold events`;
     throw new CommandFailure('unknown_turn', message);
   }
-  head(state, events, output);
+  head(source, state, events, output);
   for (const explanation of found) {
     output.object({ session_id: state.session_id, at: events, ...explanation });
     for (const line of turnLines(explanation)) output.line(line);
@@ -148,7 +148,7 @@ async function explainCompactions(source: Source, { at }: ExplainCommand, output
   const history = newCompactionHistory();
   const { state, events } = await foldSource(source, at, (folded) => history.add(folded));
   const found = history.result();
-  head(state, events, output);
+  head(source, state, events, output);
   if (found.length === 0) output.line('no compaction was owed');
   for (const explanation of found) {
     output.object({ session_id: state.session_id, at: events, ...explanation });
@@ -157,5 +157,5 @@ async function explainCompactions(source: Source, { at }: ExplainCommand, output
   }
 }
 
-const head = ({ session_id }: SessionState, events: number, output: Output): void =>
-  output.line(`${pc.bold(session_id)}  after ${events} events`);
+const head = (source: Source, { session_id }: SessionState, events: number, output: Output): void =>
+  output.line(`${pc.bold(titleOf(source, session_id))}  after ${events} events`);

@@ -1,15 +1,11 @@
 // `refold replay`: folds a recorded session again and compares every digest with the recorded one.
-import { existsSync } from 'node:fs';
 import pc from 'picocolors';
-import type { SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type Replay, newReplayer } from '../../core/replay.ts';
 import { stateDigest } from '../../core/state-digest.ts';
-import { withEngine } from '../with-engine.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { sessionIdOf } from '../audit/source.ts';
-import { readSession, readStreamFile } from '../stream-file.ts';
+import { type Source, withSources } from '../audit/source.ts';
 
 export interface ReplayCommand {
   /** A session id, or the path of an exported stream. */
@@ -21,22 +17,25 @@ export interface ReplayCommand {
 
 export async function replayCommand({ source, at, dataDir }: ReplayCommand, output: Output): Promise<number> {
   const startedAt = performance.now();
-  const replayed = existsSync(source)
-    ? await replayRecords(readStreamFile(source), at, output)
-    : await replaySession(sessionIdOf(source), { at, dataDir }, output);
-  if (replayed.divergence === null && at !== undefined && replayed.events < at) {
-    const message = `${source} has only ${replayed.events} events, so it has no state after ${at}`;
-    throw new CommandFailure('invalid_shape', message);
-  }
-  report(replayed, Math.max(1, Math.round(performance.now() - startedAt)), output);
-  return replayed.divergence === null ? 0 : 1;
+  return await withSources([source], { dataDir, output }, async ([found]) => {
+    const replayed = await replayRecords((found as Source).records(), at, output);
+    refuseShort(replayed, { at, name: (found as Source).name });
+    report(
+      replayed,
+      { source: found as Source, elapsedMs: Math.max(1, Math.round(performance.now() - startedAt)) },
+      output,
+    );
+    return replayed.divergence === null ? 0 : 1;
+  });
 }
 
-const replaySession = (
-  id: SessionId,
-  { at, dataDir }: { readonly at: number | undefined; readonly dataDir: string },
-  output: Output,
-): Promise<ReplayedAt> => withEngine(dataDir, (client) => replayRecords(readSession(client, id), at, output));
+function refuseShort(
+  { divergence, events }: ReplayedAt,
+  { at, name }: { readonly at: number | undefined; readonly name: string },
+): void {
+  if (divergence !== null || at === undefined || events >= at) return;
+  throw new CommandFailure('invalid_shape', `${name} has only ${events} events, so it has no state after ${at}`);
+}
 
 const PROGRESS_EVERY = 10_000;
 
@@ -80,12 +79,14 @@ async function replayRecords(
 
 function report(
   { state, stateDigest: digest, chain, events, inside, divergence }: ReplayedAt,
-  elapsedMs: number,
+  { source, elapsedMs }: { readonly source: Source; readonly elapsedMs: number },
   output: Output,
 ): void {
   const { position, commit, what, message, recorded, replayed } = divergence ?? {};
   output.object({
     replay: divergence === null ? 'byte-identical' : 'diverged',
+    source: source.name,
+    source_kind: source.kind,
     session_id: state?.session_id ?? null,
     events,
     state_digest: digest,
@@ -94,6 +95,7 @@ function report(
     elapsed_ms: elapsedMs,
     ...(divergence === null ? {} : { divergence: { position, commit, what, message, recorded, replayed } }),
   });
+  if (source.kind === 'file') output.line(`file     ${source.name}`);
   output.line(`session  ${state?.session_id ?? 'none'}`);
   output.line(`events   ${events} ${pc.dim(`in ${elapsedMs} ms`)}`);
   output.line(`state    ${digest ?? 'none'}`);

@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type TurnTimeline, newTimeline } from '../../core/timeline.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { type Source, foldSource, withSources } from '../audit/source.ts';
+import { type Source, foldSource, titleOf, withSources } from '../audit/source.ts';
 import { LEGEND, formatDuration, timelineLines } from '../audit/timeline-lines.ts';
 
 export interface TimelineCommand {
@@ -18,7 +18,7 @@ export interface TimelineCommand {
 const COLUMNS_DEFAULT = 110;
 
 export function timelineCommand(command: TimelineCommand, output: Output): Promise<number> {
-  return withSources([command.source], command.dataDir, async ([source]) => {
+  return withSources([command.source], { dataDir: command.dataDir, output }, async ([source]) => {
     await printTimeline(source as Source, command.turn, output);
     return 0;
   });
@@ -56,7 +56,7 @@ async function printTimeline(source: Source, only: number | undefined, output: O
   }
   const { turns, calls, modelMs, callsMs } = total;
   output.line(
-    `${pc.bold(state.session_id)}  ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${calls} ${calls === 1 ? 'call' : 'calls'}; ` +
+    `${pc.bold(titleOf(source, state.session_id))}  ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${calls} ${calls === 1 ? 'call' : 'calls'}; ` +
       `model ${formatDuration(modelMs)}, calls ${formatDuration(callsMs)}`,
   );
 }

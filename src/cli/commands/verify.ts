@@ -51,7 +51,8 @@ export async function verifySources(command: VerifyCommand, output: Output): Pro
   const { all, laws, dataDir, checkpoint: kept, publicKey } = command;
   refuseNoSources(command);
   const checkpoint = kept === undefined ? null : await openCheckpoint(kept, publicKey, output);
-  const sources = command.sources.length === 0 && !all ? (checkpoint?.sessions ?? []) : command.sources;
+  const sources =
+    command.sources.length === 0 && !all ? (checkpoint?.sessions ?? []).map((id) => `session:${id}`) : command.sources;
   const startedAt = performance.now();
   const verdicts: Verdict[] = [];
   const verify = async (found: readonly Source[], mayBeDeleted: ReadonlySet<string> = new Set()): Promise<void> => {
@@ -65,7 +66,7 @@ export async function verifySources(command: VerifyCommand, output: Output): Pro
       report(verdict, output);
     }
   };
-  await withSources(sources, dataDir, (found) => verify(found));
+  await withSources(sources, { dataDir, output }, (found) => verify(found));
   if (all) {
     await withEngine(
       dataDir,
@@ -131,6 +132,7 @@ async function verifySource(
   const fault = broken ?? divergence ?? compared.fault ?? firstOf(blobs, snapshots) ?? breachIn(laws);
   return {
     source: source.name,
+    kind: source.kind,
     sessionId: state?.session_id ?? null,
     events,
     chain,

@@ -18,7 +18,7 @@ import { storedArguments } from '../../client/stored-arguments.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, commandFailureOf } from '../output.ts';
-import { type Source, addRecord, doesNotFold, sessionSource, withSources } from '../audit/source.ts';
+import { type Source, addRecord, doesNotFold, sessionSource, titleOf, withSources } from '../audit/source.ts';
 import { type AlternativeFiles, readAlternativeFiles } from '../audit/whatif-alternative.ts';
 import { whatIfLines, turnObject } from '../../shown/whatif-lines.ts';
 
@@ -37,6 +37,8 @@ export interface WhatIfCommand extends AlternativeFiles {
 /** The result for one session. */
 interface Outcome {
   readonly source: string;
+  readonly kind: Source['kind'];
+  readonly sessionId: string | null;
   readonly turns: number;
   readonly calls: number;
   readonly changed: readonly TurnWhatIf[];
@@ -67,7 +69,7 @@ export async function whatIfCommand(command: WhatIfCommand, output: Output): Pro
       report(outcome, command, output);
     }
   };
-  await withSources(sources, dataDir, redecideAll);
+  await withSources(sources, { dataDir, output }, redecideAll);
   if (all) {
     await withEngine(dataDir, async (client) => {
       const stored: Source[] = [];
@@ -92,7 +94,7 @@ async function redecide(source: Source, { alternative, checkSchema, at }: Redeci
   let failure: CommandFailure | null = null;
   try {
     for await (const record of source.records()) {
-      if (!addRecord(replayer, record, source.name)) break;
+      if (!addRecord(replayer, record, source)) break;
       for (const event of folded.splice(0).filter(({ position }) => position < at)) {
         const judged = await judge(source, whatIf.toJudge(event), checkSchema);
         const turn = whatIf.add(event, judged);
@@ -104,10 +106,12 @@ async function redecide(source: Source, { alternative, checkSchema, at }: Redeci
     failure = commandFailureOf(error);
     if (failure === null) throw error;
   }
-  const { divergence } = replayer.result();
-  if (failure === null && divergence !== null) failure = doesNotFold(source.name, divergence);
+  const { divergence, state } = replayer.result();
+  if (failure === null && divergence !== null) failure = doesNotFold(source, divergence);
   return {
     source: source.name,
+    kind: source.kind,
+    sessionId: state?.session_id ?? null,
     turns: turns.length,
     calls: turns.reduce((sum, { calls }) => sum + calls, 0),
     changed: turns.filter(({ offer, fault, changes }) => offer !== null || fault !== null || changes.length > 0),
@@ -154,10 +158,12 @@ const isChanged = ({ rejections, approvals, plans, offers, faults }: Counts, str
   rejections + approvals + plans + faults > 0 || (strict && offers > 0);
 
 function report(outcome: Outcome, { strict, changesMax }: WhatIfCommand, output: Output): void {
-  const { source, turns, calls, changed, unjudged, failure } = outcome;
+  const { source, kind, turns, calls, changed, unjudged, failure } = outcome;
   const counts = countsOf(changed);
   output.object({
     source,
+    source_kind: kind,
+    session_id: outcome.sessionId,
     turns,
     calls,
     changed: isChanged(counts, strict),
@@ -168,11 +174,13 @@ function report(outcome: Outcome, { strict, changesMax }: WhatIfCommand, output:
     ...(failure === null ? {} : { error: { code: failure.code, message: failure.message } }),
   });
   if (failure !== null) {
-    output.line(`${pc.yellow('unreadable')}  ${source}: ${failure.message}`);
+    output.line(`${pc.yellow('unreadable')}  ${kind} ${source}: ${failure.message}`);
     return;
   }
   const mark = isChanged(counts, strict) ? pc.red('changes') : pc.green('same   ');
-  output.line(`${mark}  ${source}  ${turns} turns, ${calls} calls: ${describeCounts(counts)}`);
+  output.line(
+    `${mark}  ${titleOf({ kind, name: source }, outcome.sessionId)}  ${turns} turns, ${calls} calls: ${describeCounts(counts)}`,
+  );
   if (unjudged > 0) {
     output.line(
       pc.yellow(`         ${unjudged} calls keep their verdict: their arguments are blobs that are not available`),

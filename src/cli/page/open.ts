@@ -1,6 +1,5 @@
 // `refold open`: the page that shows sessions, in a browser. It gets its token for a code that stands in the fragment of its
 // address, which browsers send to no server.
-import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import pc from 'picocolors';
@@ -12,7 +11,6 @@ import { must, mustBe } from '../../client/must.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
 import { refuseStranger } from '../../files/listening-user.ts';
 import { serveFile } from '../../server/serve-file.ts';
-import { sessionIdOf } from '../audit/source.ts';
 import { openInBrowser } from './browser.ts';
 import { requireData } from '../data-dir.ts';
 import { findEngine } from '../engine-address.ts';
@@ -21,6 +19,7 @@ import type { Output } from '../output.ts';
 import { askCode } from './page-tokens.ts';
 import { userName } from '../people/user-name.ts';
 import { startEngineProcess } from '../processes.ts';
+import { sourceNameOf } from '../source-name.ts';
 import { stopRequest } from '../until-stopped.ts';
 
 export interface OpenCommand {
@@ -34,8 +33,9 @@ export interface OpenCommand {
 
 export async function openCommand(command: OpenCommand, output: Output): Promise<number> {
   const { dataDir, name } = command;
-  if (name !== undefined && existsSync(name)) return await openFile(name, command, output);
-  const session = name === undefined ? null : sessionIdOf(name);
+  const named = name === undefined ? null : sourceNameOf(name, output);
+  if (named?.kind === 'file') return await openFile(named.path, command, output);
+  const session = named === null ? null : named.id;
   const running = await findEngine(dataDir);
   if (running !== null) {
     await running.client.close();
@@ -64,6 +64,7 @@ async function openSessions(
   output: Output,
 ): Promise<void> {
   if (session !== null) {
+    output.line(`session ${session}`);
     const operator = tokenFile(dataDir, 'operator');
     const client = connect(url, await readToken(operator), { refuseListener: refuseStranger(url, operator) });
     await must(client.session(session)).finally(() => client.close());
@@ -89,13 +90,13 @@ async function openFile(path: string, { browser }: OpenCommand, output: Output):
   const serving = await serveFile({ name: basename(path), bytes: stats.size, handle });
   try {
     await show({ url: serving.url, fragment: `code=${mustBe(serving.newCode())}` }, browser, output);
-    output.line(`${path} is served to the page alone, until Ctrl-C.`);
+    output.line(`file ${path} is served to the page alone, until Ctrl-C.`);
     await stop.asked;
   } finally {
     await serving.close();
     await handle.close();
   }
-  sayStopped('file', `Stopped: ${path} is not served any more. The page keeps what it has read.`, output);
+  sayStopped('file', `Stopped: file ${path} is not served any more. The page keeps what it has read.`, output);
   return 0;
 }
 
