@@ -18,10 +18,12 @@ app.get('/', (c) => c.html(html));
 app.get('/page.js', (c) => c.body(script, 200, { 'content-type': 'text/javascript' }));
 addApprovals(app, agent);
 
+const run = agent.run('Refund order 42', { session: 'order-42' });
+for await (const part of run) if (part.type === 'question') break;
 const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 0), hostname: '127.0.0.1' }, ({ port }) => {
   console.log(`open http://127.0.0.1:${port}/ and answer the question`);
 });
-const { status, text } = await agent.run('Refund order 42', { session: 'order-42' }).result();
+const { status, text } = await run.result();
 console.log(`${status}: ${text}`);
 await agent.close();
 server.close();

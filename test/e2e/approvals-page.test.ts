@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createAdaptorServer } from '@hono/node-server';
 import { createParser } from 'eventsource-parser';
 import { Hono } from 'hono';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../embed/agent/index.ts';
 import type { RequiredAction } from '../../src/core/index.ts';
 import { readDocument, readExample } from '../support/documents.ts';
@@ -111,6 +111,7 @@ test('the program serves the page, and ends when its question is answered', asyn
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  onTestFinished(() => void child.kill());
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const { value: first } = (await lines.next()) as { value: string };
   const url = /http:\S+\//.exec(first)?.[0] ?? '';
