@@ -2,6 +2,7 @@
 // state, and which calls a cancellation or a time ended; every other fact comes from the events.
 import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import { hasMoved } from '../../../reducers/host-session.ts';
+import { type PreviewedFiles, type RecordedPreview, previewDigest } from '../../../schemas/consent.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../../../schemas/ids.ts';
 import { AMENDED_MAX, DETACHED_MAX } from '../../../schemas/limits.ts';
@@ -34,6 +35,10 @@ export interface CallReading {
   answered: boolean;
   /** Where the host runs calls has changed since it was planned: what a person gave with the plan no longer counts. */
   moved: boolean;
+  /** What it would do, as recorded since it was asked about last. */
+  preview: (RecordedPreview & { readonly position: number }) | null;
+  /** The files that must be as they were, because the person who allowed it named their preview; and where that is. */
+  named: { readonly files: PreviewedFiles; readonly position: number } | null;
   result: { readonly position: number; readonly status: CallResult } | null;
 }
 
@@ -117,6 +122,8 @@ function readBatch({ batch_id, observed, plan }: ActiveToolBatch, openedAt: numb
       allowedAt: null,
       answered: false,
       moved: false,
+      preview: null,
+      named: null,
       result: status === null ? null : { position: openedAt, status },
     };
   });
@@ -154,6 +161,8 @@ function noteMoved(open: BatchReading, { before, after }: FoldedEvent): boolean 
   for (const call of moved ? open.calls : []) {
     call.answered = false;
     call.moved = true;
+    call.preview = null;
+    call.named = null;
   }
   return moved;
 }
@@ -172,6 +181,7 @@ function noteAsked(open: BatchReading, folded: FoldedEvent): void {
     if (decideConsent(after.consent, tool, observed.arguments ?? null).decision !== 'ask') continue;
     call.asks = true;
     call.allowedAt = null;
+    call.named = null;
   }
 }
 
@@ -187,6 +197,9 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
   if (event.kind === 'ToolCallStarted') {
     call.startedAt = position;
     call.running = true;
+  } else if (event.kind === 'CallPreviewed') {
+    const { preview } = event;
+    call.preview = 'files' in preview ? { ...preview, digest: previewDigest(preview), position } : null;
   } else if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') call.running = false;
   else if (event.kind === 'user.tool_confirmation' && isBound(call, event)) {
     if (event.result === 'allow') noteAllowed(open, call, { event, position, before });
@@ -208,6 +221,9 @@ interface Allowing extends Pick<FoldedEvent, 'position' | 'before'> {
 function noteAllowed(open: BatchReading, call: CallReading, { event, position, before }: Allowing): void {
   call.allowedAt = position;
   call.answered = true;
+  const isNamed = event.preview !== undefined && call.preview?.digest === event.preview;
+  call.named = isNamed && call.preview !== null ? { files: call.preview.files, position } : null;
+  call.preview = null;
   const { planned } = call;
   if (event.grant === undefined || planned === null || before.consent === undefined) return;
   const grant = grantFor(event.grant, planned, call.observed.arguments ?? null);
