@@ -217,12 +217,15 @@ interface Allowing extends Pick<FoldedEvent, 'position' | 'before'> {
   readonly event: EventOfKind<'user.tool_confirmation'>;
 }
 
+/** The files of the preview that an answer names; null when it names none, or another one. */
+const namedBy = ({ preview }: CallReading, event: Allowing['event'], position: number): CallReading['named'] =>
+  preview !== null && preview.digest === event.preview ? { files: preview.files, position } : null;
+
 /** A grant also answers the questions that it covers. */
 function noteAllowed(open: BatchReading, call: CallReading, { event, position, before }: Allowing): void {
   call.allowedAt = position;
   call.answered = true;
-  const isNamed = event.preview !== undefined && call.preview?.digest === event.preview;
-  call.named = isNamed && call.preview !== null ? { files: call.preview.files, position } : null;
+  call.named = namedBy(call, event, position);
   call.preview = null;
   const { planned } = call;
   if (event.grant === undefined || planned === null || before.consent === undefined) return;
