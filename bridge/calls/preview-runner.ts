@@ -49,7 +49,7 @@ export function newPreviewRunner(options: PreviewRunnerOptions): PreviewRunner {
       return none('no_preview', `this bridge makes no previews of calls of "${effect.tool_id}"`);
     }
     const report = await within(options.clock, stop, async () => askFor(executor, effect, args.right, stop));
-    return 'diff' in report ? await kept(report, options) : report;
+    return 'diff' in report ? await kept(report, options) : redactor.value(report);
   }
 
   async function askFor(
@@ -59,7 +59,7 @@ export function newPreviewRunner(options: PreviewRunnerOptions): PreviewRunner {
     stop: StopSwitch,
   ): Promise<PreviewReport> {
     const decoded = decode(PreviewReport, await executor.preview?.(effect, args, { signal: stop.signal }));
-    if (E.isRight(decoded)) return redactor.value(decoded.right);
+    if (E.isRight(decoded)) return decoded.right;
     const { path, message } = decoded.left;
     return none('preview_invalid', redactor.text(`the preview of the tool is invalid at "${path}": ${message}`));
   }
@@ -105,7 +105,7 @@ async function kept(
 ): Promise<CallPreview | NoPreview> {
   if (files.some(({ path }) => redactor.text(path) !== path))
     return none('secret', 'the path of a file holds a secret');
-  return { diff: await contentOf(diff, putBlob), files };
+  return { diff: await contentOf(redactor.text(diff), putBlob), files };
 }
 
 /** What the work returns; a reason when it takes too long. */
@@ -117,8 +117,8 @@ async function within(
   let cancel = (): void => undefined;
   const late = new Promise<PreviewReport>((resolve) => {
     cancel = clock.after(PREVIEW_WORK_MS_MAX, () => {
-      stop.stop('timeout');
       resolve(none('timeout', `the preview took more than ${PREVIEW_WORK_MS_MAX} ms`));
+      stop.stop('timeout');
     });
     stop.onStop(() => resolve(none('stopped', 'the bridge stopped')));
   });

@@ -13,9 +13,9 @@ import {
 import { type FoldedEvent, newLawCheck, newReplayer } from '../../src/core/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { planHash } from '../../reducers/planner.ts';
-import { asking, calling } from '../support/consent.ts';
+import { SHOWS_WRITE, asking, calling } from '../support/consent.ts';
 import { type Finding, findings, foldAnything, judge } from '../support/laws/recorded.ts';
-import { Session, ZERO_DIGEST, call, eventOf, say, session } from '../support/session.ts';
+import { PREVIEW_DIGEST, Session, ZERO_DIGEST, call, eventOf, say, session } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
 
 const FIXTURES = new URL('../../replay-fixtures/', import.meta.url);
@@ -237,6 +237,23 @@ describe('questions are answered by digest:', () => {
     const paths = ['src/a', 'b'].map((path, index) => call(index === 0 ? 'a' : 'b', 'asks', { path }));
     const narrow = calling(asking(), ...paths).allowed('a', { grant: { argument: 'path', pattern: 'src/*' } });
     expect(lawsOf(started(narrow, 'b'))).toEqual(['answered_by_digest 3 against 1 b']);
+  });
+
+  test('an answer names another preview, or a call changes a file that was not as in the preview it was allowed with', () => {
+    const shown = (): Session => calling(asking({}, {}, [SHOWS_WRITE]), call('a', 'shows_write', { path: 'a' }));
+    expect(lawsOf(answer(shown().previewed('a'), 'a', { preview: ZERO_DIGEST }))).toEqual([
+      'answered_by_digest 3 against 2 a',
+    ]);
+    const changed = (path: string, before: object | null) => [{ path, before, after_digest: ZERO_DIGEST }];
+    const settling = (of: Session, changes: readonly object[]): readonly string[] =>
+      lawsOf(lying(of, of.next('ToolCallSettled', { ...of.settlementFields('a'), changes } as never)));
+    const named = shown().previewed('a').allowed('a', { preview: PREVIEW_DIGEST }).started('a');
+    const other = { ref: ZERO_DIGEST, bytes: 1 };
+    expect(settling(named, changed('a', other))).toEqual(['answered_by_digest 5 against 3 a']);
+    expect(settling(named, changed('a', null))).toEqual([]);
+    expect(settling(named, changed('b', other))).toEqual([]);
+    expect(settling(named, changed('a', { withheld: 'secret' }))).toEqual([]);
+    expect(settling(shown().previewed('a').allowed('a').started('a'), changed('a', other))).toEqual([]);
   });
 
   test('a bridge reports what a person fulfils', () => {

@@ -7,7 +7,7 @@ import type { CallReading } from './reading.ts';
 import { isWork } from './results.ts';
 
 export function checkAnswers(judged: LawCase): readonly LawBreach[] {
-  return [...checkAnswer(judged), ...checkPermission(judged), ...checkAmended(judged)];
+  return [...checkAnswer(judged), ...checkPermission(judged), ...checkPreviewed(judged), ...checkAmended(judged)];
 }
 
 const broken = (judged: LawCase, against: number, message: string): readonly LawBreach[] => [
@@ -68,6 +68,28 @@ function checkPermission(judged: LawCase): readonly LawBreach[] {
   const byPerson = planned?.executor.kind === 'custom' && before.consent !== undefined;
   if (!byPerson || event.kind === 'user.custom_tool_result') return [];
   return broken(judged, batch.openedAt, `a bridge reports "${call_id}", which a person fulfils`);
+}
+
+/** An answer names the preview that the call has, and a call that it allowed changed its files as they were in the preview. */
+function checkPreviewed(judged: LawCase): readonly LawBreach[] {
+  const { folded, batch, call } = judged;
+  const { event } = folded;
+  if (batch === null || call === null || call.result !== null) return [];
+  const { call_id, preview, named } = call;
+  if (event.kind === 'user.tool_confirmation' && event.preview !== undefined && event.preview !== preview?.digest) {
+    const due = preview?.digest ?? 'none';
+    const message = `the answer to "${call_id}" names the preview ${event.preview}, not ${due}`;
+    return broken(judged, preview?.position ?? batch.openedAt, message);
+  }
+  if (event.kind !== 'ToolCallSettled' || named === null) return [];
+  const seen = new Map(named.files.map(({ path, before }) => [path, before]));
+  return (event.changes ?? []).flatMap(({ path, before }) => {
+    const was = seen.get(path);
+    // What was not kept cannot be compared.
+    if (was === undefined || (before !== null && !('ref' in before)) || was === (before?.ref ?? null)) return [];
+    const message = `"${call_id}" changed ${path}, which was not as in the preview with which a person allowed the call`;
+    return broken(judged, named.position, message);
+  });
 }
 
 /** A call that runs as approved with other arguments is one that a person gave. */

@@ -3,6 +3,7 @@
 import { argumentsValue } from '../../../reducers/call-arguments.ts';
 import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import { hasMoved } from '../../../reducers/host-session.ts';
+import { type PreviewedFiles, type RecordedPreview, previewDigest } from '../../../schemas/consent.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../../../schemas/ids.ts';
 import { AMENDED_MAX, DETACHED_MAX } from '../../../schemas/limits.ts';
@@ -35,6 +36,10 @@ export interface CallReading {
   answered: boolean;
   /** Where the host runs calls has changed since it was planned: what a person gave with the plan no longer counts. */
   moved: boolean;
+  /** What it would do, as recorded since it was asked about last. */
+  preview: (RecordedPreview & { readonly position: number }) | null;
+  /** The files that must be as they were, because the person who allowed it named their preview; and where that is. */
+  named: { readonly files: PreviewedFiles; readonly position: number } | null;
   result: { readonly position: number; readonly status: CallResult } | null;
 }
 
@@ -118,6 +123,8 @@ function readBatch({ batch_id, observed, plan }: ActiveToolBatch, openedAt: numb
       allowedAt: null,
       answered: false,
       moved: false,
+      preview: null,
+      named: null,
       result: status === null ? null : { position: openedAt, status },
     };
   });
@@ -155,6 +162,8 @@ function noteMoved(open: BatchReading, { before, after }: FoldedEvent): boolean 
   for (const call of moved ? open.calls : []) {
     call.answered = false;
     call.moved = true;
+    call.preview = null;
+    call.named = null;
   }
   return moved;
 }
@@ -173,6 +182,7 @@ function noteAsked(open: BatchReading, folded: FoldedEvent): void {
     if (decideConsent(after.consent, tool, argumentsValue(observed)).decision !== 'ask') continue;
     call.asks = true;
     call.allowedAt = null;
+    call.named = null;
   }
 }
 
@@ -188,6 +198,9 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
   if (event.kind === 'ToolCallStarted') {
     call.startedAt = position;
     call.running = true;
+  } else if (event.kind === 'CallPreviewed') {
+    const { preview } = event;
+    call.preview = 'files' in preview ? { ...preview, digest: previewDigest(preview), position } : null;
   } else if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') call.running = false;
   else if (event.kind === 'user.tool_confirmation' && isBound(call, event)) {
     if (event.result === 'allow') noteAllowed(open, call, { event, position, before });
@@ -205,10 +218,16 @@ interface Allowing extends Pick<FoldedEvent, 'position' | 'before'> {
   readonly event: EventOfKind<'user.tool_confirmation'>;
 }
 
+/** The files of the preview that an answer names; null when it names none, or another one. */
+const namedBy = ({ preview }: CallReading, event: Allowing['event'], position: number): CallReading['named'] =>
+  preview !== null && preview.digest === event.preview ? { files: preview.files, position } : null;
+
 /** A grant also answers the questions that it covers. */
 function noteAllowed(open: BatchReading, call: CallReading, { event, position, before }: Allowing): void {
   call.allowedAt = position;
   call.answered = true;
+  call.named = namedBy(call, event, position);
+  call.preview = null;
   const { planned } = call;
   if (event.grant === undefined || planned === null || before.consent === undefined) return;
   const grant = grantFor(event.grant, planned, argumentsValue(call.observed));

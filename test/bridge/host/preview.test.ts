@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, symlinkSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HOST_PREVIEWS } from '../../../bridge/host/preview/host-previews.ts';
+import { refuseOther } from '../../../bridge/host/preview/previewed-files.ts';
+import { pathOf } from '../../../bridge/host/workspace/path-name.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import {
   PREVIEW_CHARS_MAX,
@@ -256,6 +258,18 @@ describe('a call that was allowed with a preview', () => {
       });
     }
     expect(of.workspace.read('a.txt')).toBe(files['a.txt']);
+  });
+
+  test('the bytes that a tool has read are compared too: a file may change after the first comparison', () => {
+    const previewed = [{ path: 'a.txt', before: digestText('one') }];
+    expect(() => refuseOther(previewed, pathOf(['a.txt']), Buffer.from('other'))).toThrow('has changed');
+    expect(() => refuseOther(previewed, pathOf(['a.txt']), null)).toThrow('has changed');
+    expect(() => refuseOther([{ path: 'a.txt', before: null }], pathOf(['a.txt']), Buffer.from(''))).toThrow(
+      'has changed',
+    );
+    refuseOther(previewed, pathOf(['a.txt']), Buffer.from('one'));
+    refuseOther(previewed, pathOf(['b.txt']), null);
+    refuseOther(undefined, pathOf(['a.txt']), null);
   });
 
   test('runs as allowed while its files are as they were', async () => {
