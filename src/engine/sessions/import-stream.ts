@@ -1,6 +1,7 @@
 // Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. An
 // interrupted import resumes where it stopped. The transcript pages that the fold seals become blobs again, as where
 // the stream was recorded. What was decided there has no effect here: the import ends with facts of its own.
+import * as E from 'fp-ts/lib/Either.js';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -55,11 +56,14 @@ export async function importStream(
 ): Answer<Imported> {
   const target = newTarget(journal);
   const stored = await storeWhatVerifies(records, blobs, target);
-  if (isLeft(stored)) return stored;
-  const result = stored.right;
-  const end = endOf(result, target.hasGrown() ? own_facts_at_ms : null);
+  const end = pipe(
+    stored,
+    E.chain((result) =>
+      E.map((ends: ImportEnd) => ({ ...ends, result }))(endOf(result, target.hasGrown() ? own_facts_at_ms : null)),
+    ),
+  );
   if (isLeft(end)) return end;
-  const { own, state, chain } = end.right;
+  const { own, state, chain, result } = end.right;
   const failed =
     (await putPages(blobs, own.sealed)) ??
     (await target.finish(own.commits.map(storedCommit), state)) ??

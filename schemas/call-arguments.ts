@@ -1,10 +1,10 @@
 // The arguments of an observed call. Everything that judges, runs or shows a call reads them here, so that all of them read
 // the same ones.
-import { digestJson, digestText } from '../schemas/canonical.ts';
-import { type Content, isInline } from '../schemas/content.ts';
-import type { Digest } from '../schemas/ids.ts';
-import type { JsonObject } from '../schemas/json.ts';
-import type { ToolCallObserved } from '../schemas/tool-call.ts';
+import { digestJson, digestText } from './canonical.ts';
+import { type Content, isInline } from './content.ts';
+import type { Digest } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import type { ToolCallObserved } from './tool-call.ts';
 
 type Observed = Pick<ToolCallObserved, 'arguments' | 'arguments_text' | 'arguments_ref'>;
 
