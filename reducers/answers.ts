@@ -10,7 +10,7 @@ import { grantFor, isGranted } from './consent.ts';
 import { answered, endsRun, settle } from './batch.ts';
 import { type BatchEdit, editBatch } from './batch-edit.ts';
 import { callStateAt, plannedOf, positionOf } from './batch-index.ts';
-import { argumentsValue } from './call-arguments.ts';
+import { argumentsValue } from '../schemas/tool-call.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';

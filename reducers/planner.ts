@@ -8,7 +8,7 @@ import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../schema
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { EffectiveToolSet } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
-import { argumentsDigest, argumentsOf, argumentsValue } from './call-arguments.ts';
+import { argumentsDigest, argumentsOf, argumentsValue } from '../schemas/tool-call.ts';
 import { type ClaimRoom, claimsOf, claimsWithin, newClaimRoom } from './claims.ts';
 import { newConflictOrder } from './conflict-order.ts';
 import { type GrantWork, decideConsent, newGrantWork } from './consent.ts';

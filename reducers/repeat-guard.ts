@@ -3,7 +3,7 @@
 import type { RunState } from '../schemas/run.ts';
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import type { Refusal } from './judge-call.ts';
-import { argumentsDigest } from './call-arguments.ts';
+import { argumentsDigest } from '../schemas/tool-call.ts';
 import { type RuleSet, codedText } from './rules/rule-set.ts';
 
 export interface RepeatVerdict {

@@ -98,6 +98,8 @@ sub parse_string {
     }
     return $string;
 }
+# The text of a string value.
+sub unquote { $text = $_[0]; pos($text) = 1; return parse_string() }
 sub quote { return '"' . $_[0] =~ s/(["\\\x00-\x1f])/$ESCAPE{$1}/gr . '"' }
 
 # POSIX::strtod rounds correctly; the conversion built into Perl does not for many digits. But it heeds the locale.
@@ -380,6 +382,18 @@ my ($package, $genesis, $n, $link) = (undef, undef, 0, undef);    # $package is 
 my @leaves = !$checkpoint ? () : $checkpoint->{sessions} ? @{ $checkpoint->{sessions} } : $checkpoint->{session};
 my ($leaf, $head_after, $link_at_leaf);
 
+# A call has its arguments in one form. A digest beside arguments is theirs; that of a blob takes the blob.
+sub check_arguments {
+    my ($call) = @_;
+    die "a call has its arguments in more than one form\n"
+        if 1 < grep { exists $call->{$_} } qw(arguments arguments_text arguments_ref);
+    my $digest = $call->{arguments_digest} // return;
+    my $string = $call->{arguments_text} // '';
+    my $due = exists $call->{arguments} ? H($call->{arguments})
+        : $string =~ /\A"/ ? '"sha256:' . sha256_hex(unquote($string)) . '"' : return;
+    die "arguments_digest is not that of the arguments\n" if $digest ne $due;
+}
+
 # The record on a line continues the file; dies with the reason if it does not.
 sub take {
     my ($record) = @_;
@@ -407,6 +421,13 @@ sub take {
     }
     else { die "not a record\n" }
     die "chain is not the link\n" if $record->{chain} ne H(['"refold/chain/1"', @$bound, $record->{state_digest}]);
+
+    if ($kind eq '"commit"') {
+        for my $event (@{ $record->{events} }) {
+            my $calls = $event->{calls};
+            check_arguments($_) for grep { ref eq 'HASH' } ref $calls eq 'ARRAY' ? @$calls : (), $event->{instead};
+        }
+    }
 
     $genesis //= $record->{genesis};
     $link = $record->{chain};

@@ -245,7 +245,22 @@ def check_commit(record, position, before):
     for event in record["events"]:
         expect_fields("an event", event, ENVELOPE, others=True)
     expect("chain", record["chain"], link(before, record["events"], record["state_digest"]))
+    for event in record["events"]:
+        calls = event["calls"] if isinstance(event.get("calls"), list) else []
+        for call in filter(is_object, calls + [event.get("instead")]):
+            check_arguments(call)
     return len(record["events"])
+
+
+def check_arguments(call):
+    """A call has its arguments in one form. A digest beside arguments is theirs; that of a blob takes the blob."""
+    if sum(form in call for form in ("arguments", "arguments_text", "arguments_ref")) > 1:
+        raise Bad("a call has its arguments in more than one form")
+    recorded, text = call.get("arguments_digest"), call.get("arguments_text")
+    if recorded is not None and "arguments" in call:
+        expect("arguments_digest", recorded, digest(call["arguments"]))
+    elif recorded is not None and isinstance(text, str):
+        expect("arguments_digest", recorded, "sha256:" + hashlib.sha256(text.encode("utf-8")).hexdigest())
 
 
 def verify(lines):

@@ -1,6 +1,6 @@
 // One call: all that `refold explain --call` knows, what it returned, and the files it changed, before and after.
 import { callStateAt } from '../../reducers/batch-index.ts';
-import { argumentsOf, argumentsValue, shownArguments } from '../../reducers/call-arguments.ts';
+import { argumentsOf, argumentsValue, shownArguments } from '../../schemas/tool-call.ts';
 import type { EventOfKind, IngressEvent } from '../../schemas/event.ts';
 import type { CallId, Digest } from '../../schemas/ids.ts';
 import { PREVIEW_FILE_CHARS_MAX } from '../../schemas/limits.ts';

@@ -1,7 +1,7 @@
 // Turns as cards and in detail. A turn is folded again from the state that is kept before it, and everything that the page
 // shows of it is collected on the way.
 import { callStateAt } from '../../reducers/batch-index.ts';
-import { shownArguments } from '../../reducers/call-arguments.ts';
+import { shownArguments } from '../../schemas/tool-call.ts';
 import type { Content } from '../../schemas/content.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { ActiveToolBatch, CallState, TranscriptEntry, TranscriptPage } from '../../schemas/state.ts';

@@ -1,7 +1,7 @@
 // The effects owed to a session, derived from its state and nothing else (docs/design.md, law 2): computed twice they are
 // the same, and after a crash they are computed again.
 import { callStateAt, callStateOf, plannedOf, positionOf } from '../../reducers/batch-index.ts';
-import { argumentsOf } from '../../reducers/call-arguments.ts';
+import { argumentsOf } from '../../schemas/tool-call.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import { compactedPart, owesCompaction } from '../../reducers/compaction.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';

@@ -58,7 +58,7 @@ export {
 export { stateBytes, stateDigest } from './state-digest.ts';
 export { type RequiredAction, type SessionStatus, questionDigest, requiredActions, sessionStatus } from './status.ts';
 export { type Folded, type NewStep, type Step, decodeEvent, foldEvent, step, stepNew } from './step.ts';
-export { type CallArguments, argumentsOf } from '../../reducers/call-arguments.ts';
+export { type CallArguments, argumentsOf } from '../../schemas/tool-call.ts';
 export { resultsDigest } from '../../reducers/batch-results.ts';
 export { type CallResult, type RunResults, newRunResults } from './run-results.ts';
 export { type CallSpan, type CallTimeline, type Timeline, type TurnTimeline, newTimeline } from './timeline.ts';

@@ -1,7 +1,7 @@
 // What the engine's edge measured and wrote into an event, measured again (docs/design.md, law 8). The fold takes these facts
 // as they are recorded, so an event that did not come through an edge of one's own, as in a file, must be checked for them.
 // Here is what an event alone shows. What takes a blob or a schema to measure is checked where these are.
-import { argumentsOf, measuredDigest } from '../../reducers/call-arguments.ts';
+import { argumentsOf, measuredDigest } from '../../schemas/tool-call.ts';
 import { isInline } from '../../schemas/content.ts';
 import type { IngressEvent } from '../../schemas/event.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';

@@ -202,9 +202,8 @@ function foldCommit(
   }
   const head = { state, chain: statesOnly ? record.chain : nextChain(from.chain, digests, stateDigest(state)) };
   const compared = comparedWith(record, { position: state.version - 1, commit }, head);
-  if (isLeft(compared)) return compared;
   // A record whose digests differ was altered, which says more than what else is wrong about it.
-  return wrong === null ? right({ head, sealed }) : left(wrong);
+  return isLeft(compared) ? compared : wrong === null ? right({ head, sealed }) : left(wrong);
 }
 
 /** What no edge would have measured so, as a divergence. */

@@ -1,6 +1,6 @@
 // One call as lines of text, for `refold explain --call`.
 import pc from 'picocolors';
-import { shownArguments } from '../../reducers/call-arguments.ts';
+import { shownArguments } from '../../schemas/tool-call.ts';
 import type { Claim } from '../../schemas/tool-call.ts';
 import type { Conflict } from '../../reducers/conflict.ts';
 import type { CallExplanation, PlannedPlace, WaitedFor } from '../core/explain-call.ts';

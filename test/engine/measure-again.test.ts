@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import { canonicalText, digestJson, digestText } from '../../schemas/canonical.ts';
 import { decode } from '../../schemas/codec.ts';
+import { toolRef } from '../../schemas/define-tool.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
 import { ToolCallObserved } from '../../schemas/tool-call.ts';
 import { must } from '../../src/client/must.ts';
@@ -13,6 +14,7 @@ import { newDisk } from '../support/engine/disk.ts';
 import { recordStream, recordsOf } from '../support/engine/stored-stream.ts';
 import { SESSION } from '../support/engine/world.ts';
 import { ZERO_DIGEST, session } from '../support/session.ts';
+import { testPackage } from '../support/tools.ts';
 
 const NAMED = { call_id: 'a', tool_name: 'read' };
 const ARGUMENTS = { path: 'b' };
@@ -20,13 +22,23 @@ const LONG = canonicalText({ path: 'b', text: 'x'.repeat(5_000) });
 const STORED = { ref: digestText(LONG), bytes: LONG.length, head: LONG.slice(0, 8), tail: LONG.slice(-8) };
 const MEASURED = { arguments_digest: STORED.ref, arguments_ref: STORED };
 
+const input_schema = { type: 'object', properties: { path: { type: 'string' } } };
+/** The test package, whose `read` takes a text as its path. */
+const TOOLS = testPackage();
+const STRICT = {
+  ...TOOLS,
+  registry: TOOLS.registry.map((tool) =>
+    tool.tool_name === 'read' ? { ...tool, input_schema, tool_ref: toolRef({ ...tool, input_schema }) } : tool,
+  ),
+};
+
 async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }
 
 /** A stream in which a model made this call, as it would be exported. */
 function exported(call: object): readonly StreamRecord[] {
-  const { genesis, tool_package, events } = session({ session_id: SESSION })
+  const { genesis, tool_package, events } = session({ session_id: SESSION, tool_package: STRICT })
     .runRequested()
     .observed([{ ...NAMED, ...call } as ToolCallObserved]);
   return recordsOf(recordStream({ genesis, tool_package }, events));

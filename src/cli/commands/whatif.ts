@@ -1,7 +1,7 @@
 // `refold whatif`: what recorded sessions would have decided under other tools or another policy. Exits with 1 when any
 // decision changes, so it can gate a change of tools in CI.
 import pc from 'picocolors';
-import { argumentsValue } from '../../../reducers/call-arguments.ts';
+import { argumentsValue } from '../../../schemas/tool-call.ts';
 import { claimsOf } from '../../../reducers/claims.ts';
 import { newReplayer } from '../../core/replay.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';

@@ -3,7 +3,7 @@
 // it does when a call is first observed. Each turn is decided alone, because a model's answer to another result is
 // unknown.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import { argumentsOf } from '../../../reducers/call-arguments.ts';
+import { argumentsOf } from '../../../schemas/tool-call.ts';
 import { computeEffectiveTools } from '../../../reducers/effective-tools.ts';
 import { planBatch } from '../../../reducers/planner.ts';
 import { profilesOf, registryOf } from '../../../reducers/registry.ts';

@@ -1,6 +1,6 @@
 // The reading of a log that the laws share: what the events so far say about the open batch. It takes the plan from the
 // state, and which calls a cancellation or a time ended; every other fact comes from the events.
-import { argumentsValue } from '../../../reducers/call-arguments.ts';
+import { argumentsValue } from '../../../schemas/tool-call.ts';
 import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import { hasMoved } from '../../../reducers/host-session.ts';
 import { type PreviewedFiles, type RecordedPreview, previewDigest } from '../../../schemas/consent.ts';

@@ -4,7 +4,7 @@
 // of calls that are over stand as they are recorded, whatever a later validator finds (docs/design.md, law 8).
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { callStateAt, plannedOf } from '../../../reducers/batch-index.ts';
-import { argumentsOf, argumentsValue } from '../../../reducers/call-arguments.ts';
+import { argumentsOf, argumentsValue } from '../../../schemas/tool-call.ts';
 import { isTerminal } from '../../../reducers/call-status.ts';
 import { claimsOf } from '../../../reducers/claims.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';

@@ -1,6 +1,7 @@
 // Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. An
 // interrupted import resumes where it stopped. The transcript pages that the fold seals become blobs again, as where
 // the stream was recorded. What was decided there has no effect here: the import ends with facts of its own.
+import * as E from 'fp-ts/lib/Either.js';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -53,35 +54,16 @@ export async function importStream(
   { journal, blobs, own_facts_at_ms }: ImportPorts,
   records: AsyncIterable<StreamRecord>,
 ): Answer<Imported> {
-  const folded: FoldedEvent[] = [];
-  const replayer = newReplayer((one) => folded.push(one));
-  const again = newMeasureAgain(blobs);
   const target = newTarget(journal);
-  let result = replayer.result();
-  for await (const record of records) {
-    if (!replayer.add(record)) {
-      result = replayer.result();
-      break;
-    }
-    const wrong = await firstFault(again, folded.splice(0));
-    if (wrong !== null) {
-      if (wrong.fault.code !== 'measured_wrong') return left(wrong.fault);
-      result = { ...result, divergence: measuredOtherwise(wrong) };
-      break;
-    }
-    result = replayer.result();
-    const failed =
-      (await putPages(
-        blobs,
-        replayer.sealed().map(({ text }) => text),
-      )) ?? (await target.add(record));
-    if (failed !== null) return left(failed);
-  }
-  const wrong = result.state === null || result.divergence !== null ? null : await again.finish(result.state);
-  if (wrong !== null) return left(faultOf({ ...result, divergence: measuredOtherwise(wrong) }) ?? wrong.fault);
-  const end = endOf(result, target.hasGrown() ? own_facts_at_ms : null);
+  const stored = await storeWhatVerifies(records, blobs, target);
+  const end = pipe(
+    stored,
+    E.chain((result) =>
+      E.map((ends: ImportEnd) => ({ ...ends, result }))(endOf(result, target.hasGrown() ? own_facts_at_ms : null)),
+    ),
+  );
   if (isLeft(end)) return end;
-  const { own, state, chain } = end.right;
+  const { own, state, chain, result } = end.right;
   const failed =
     (await putPages(blobs, own.sealed)) ??
     (await target.finish(own.commits.map(storedCommit), state)) ??
@@ -96,6 +78,33 @@ export async function importStream(
   const own_facts = own.commits.reduce((sum, { events }) => sum + events.length, 0);
   return right({ session_id: state.session_id, version: state.version, ...headFacts(state), own_facts });
 }
+
+/** Stores each record that verifies, up to the first one that does not; what was folded by then. */
+async function storeWhatVerifies(records: AsyncIterable<StreamRecord>, blobs: Blobs, target: Target): Answer<Replay> {
+  const folded: FoldedEvent[] = [];
+  const replayer = newReplayer((one) => folded.push(one));
+  const again = newMeasureAgain(blobs);
+  let result = replayer.result();
+  for await (const record of records) {
+    if (!replayer.add(record)) return right(replayer.result());
+    const wrong = await firstFault(again, folded.splice(0));
+    if (wrong !== null) return endedBy(wrong, result);
+    result = replayer.result();
+    const pages = replayer.sealed().map(({ text }) => text);
+    const failed = (await putPages(blobs, pages)) ?? (await target.add(record));
+    if (failed !== null) return left(failed);
+  }
+  const open = result.state === null ? null : await again.finish(result.state);
+  if (open === null) return right(result);
+  const { position, message } = measuredOtherwise(open);
+  return left(reject(open.fault.code, '', `position ${position}: ${message}; the import is not finished`));
+}
+
+/** What was folded before an event that was measured otherwise; or the fault of a store. */
+const endedBy = (wrong: MeasuredFault, before: Replay): Either<Rejection, Replay> =>
+  wrong.fault.code === 'measured_wrong'
+    ? right({ ...before, divergence: measuredOtherwise(wrong) })
+    : left(wrong.fault);
 
 async function firstFault(again: MeasureAgain, folded: readonly FoldedEvent[]): Promise<MeasuredFault | null> {
   for (const one of folded) {
