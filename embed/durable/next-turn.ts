@@ -11,7 +11,7 @@ import { type LoopSession, leaveRun } from './loop-session.ts';
 import type { LoopTool } from './loop-tools.ts';
 import { recordedIds } from './recorded-ids.ts';
 import { findTurn } from './replay.ts';
-import { type RunEnds, untilOver } from './run-ends.ts';
+import { ABORTED, type RunEnds, untilOver } from './run-ends.ts';
 import type { SessionStart } from './session-start.ts';
 import type { RecordedTurn, TurnRequest } from './turn.ts';
 
@@ -22,6 +22,14 @@ export interface TurnOptions {
   readonly asking: AskingOptions;
 }
 
+/** One at a time. The loop has given its run up before it asks: what there is of the run ends as cancelled. */
+export async function cancelLeftRun({ loop, ends, start }: TurnOptions, tools: readonly LoopTool[]): Promise<void> {
+  if (!(await loop.log.read()) || loop.log.run()?.ended !== null) return;
+  // The bridge stops the calls that run.
+  await start.begin(tools);
+  await ends.cancel(ABORTED);
+}
+
 /** One at a time. Throws what `Durable.turn` says. */
 export async function nextTurn(options: TurnOptions, request: TurnRequest): Promise<RecordedTurn> {
   const { loop, ends, start, asking } = options;
@@ -30,13 +38,18 @@ export async function nextTurn(options: TurnOptions, request: TurnRequest): Prom
   await start.begin(request.tools);
   try {
     const found = findTurn(log.run(), request, { session, at: loop.at, named: name !== null });
-    if (typeof found === 'number') return giveTurn(loop, found, true);
+    if (typeof found === 'number') {
+      ends.attach(request.signal);
+      return giveTurn(loop, found, true);
+    }
     const run = found === 'begin' ? await newRun(options, request) : (log.run() as LoggedRun);
+    ends.attach(request.signal);
     await endLeftCalls(loop, run, request.results);
     const index = run.turns.length;
-    await ends.cancelledBy(request.signal, () => askModel(asking, run, request));
+    await askModel(asking, run, request);
     return giveTurn(loop, index, false);
   } catch (error) {
+    if (request.signal?.aborted === true) await ends.cancel(ABORTED);
     // The loop has been told, so it does not ask for this run again.
     if (error instanceof RunEnded && name === null) leaveRun(loop);
     throw error;

@@ -16,7 +16,7 @@ import { newLoopCalls } from './loop-calls.ts';
 import { questionAbout, waitingQuestions } from './loop-questions.ts';
 import type { LoopSession } from './loop-session.ts';
 import type { LoopTool } from './loop-tools.ts';
-import { type TurnOptions, nextTurn, takeUpRun } from './next-turn.ts';
+import { type TurnOptions, cancelLeftRun, nextTurn, takeUpRun } from './next-turn.ts';
 import { newRendezvous } from './rendezvous.ts';
 import { newRunEnds } from './run-ends.ts';
 import { newRunLog } from './run-log.ts';
@@ -96,10 +96,13 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
   let closing: Promise<void> | null = null;
 
   async function turn(request: TurnRequest): Promise<RecordedTurn> {
-    request.signal?.throwIfAborted();
     // An abort of the loop before this one is still on its way.
     await ends.settled();
     if (closing !== null) throw new RunUnfinished(session, undefined);
+    if (request.signal?.aborted === true) {
+      await cancelLeftRun(parts, request.tools);
+      throw request.signal.reason;
+    }
     return await nextTurn(parts, request);
   }
 
