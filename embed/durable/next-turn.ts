@@ -4,6 +4,7 @@ import { beginRun } from '../runs/begin-run.ts';
 import { storeText } from '../runs/contents.ts';
 import { type AskingOptions, askModel } from './asking.ts';
 import { RunEnded, SessionInUse } from './errors.ts';
+import type { ForeignWords } from './foreign-words.ts';
 import { endLeftCalls } from './left-calls.ts';
 import type { LoggedRun } from './logged-run.ts';
 import type { BroughtCall } from './bound-call.ts';
@@ -17,6 +18,7 @@ import type { RecordedTurn, TurnRequest } from './turn.ts';
 
 export interface TurnOptions {
   readonly loop: LoopSession;
+  readonly words: ForeignWords;
   readonly ends: RunEnds;
   readonly start: SessionStart;
   readonly asking: AskingOptions;
@@ -32,9 +34,10 @@ export async function cancelLeftRun({ loop, ends, start }: TurnOptions, tools: r
 
 /** One at a time. Throws what `Durable.turn` says. */
 export async function nextTurn(options: TurnOptions, request: TurnRequest): Promise<RecordedTurn> {
-  const { loop, ends, start, asking } = options;
+  const { loop, words, ends, start, asking } = options;
   const { log, session, name } = loop;
   await log.read();
+  await words.settled();
   await start.begin(request.tools);
   try {
     const found = findTurn(log.run(), request, { session, at: loop.at, named: name !== null });

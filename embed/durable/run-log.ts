@@ -30,9 +30,11 @@ export interface RunLogOptions {
   readonly session: SessionId;
   /** The run that the event of this id began is followed; when null, the unfinished run, or the next one. */
   readonly key: EventId | null;
+  /** Is told every event of the session. */
+  readonly onEvent?: (folded: FoldedEvent) => void;
 }
 
-export function newRunLog({ client, session, key }: RunLogOptions): RunLog {
+export function newRunLog({ client, session, key, onEvent }: RunLogOptions): RunLog {
   const { until, look, fail } = newWaits();
   const closing = new AbortController();
   let followed: GrowingRun | null = null;
@@ -45,6 +47,7 @@ export function newRunLog({ client, session, key }: RunLogOptions): RunLog {
   /** Resolves with the keys of the calls that have changed; undefined when more has. */
   async function add(folded: FoldedEvent): Promise<readonly string[] | undefined> {
     const begun = begunRun(folded);
+    onEvent?.(folded);
     state = folded.after;
     const isOurs = key === null ? followed === null : folded.event.event_id === key;
     if (begun !== null && isOurs) followed = await newGrowingRun(folded, { client, run_id: begun, onCalls: ids.add });
