@@ -1,13 +1,16 @@
 // One call of the loop: its function is offered, and its result comes from the record.
-import type { JsonObject } from '../../schemas/index.ts';
+import type { Digest, JsonObject } from '../../schemas/index.ts';
+import type { CallResult } from '../../src/core/index.ts';
 import { wholeText } from '../runs/contents.ts';
 import { type BroughtCall, boundCall } from './bound-call.ts';
 import { CallNotSucceeded } from './errors.ts';
 import { hasEnded } from './left-calls.ts';
 import type { LoopCallContext } from './loop-calls.ts';
 import { allowUnasked, answerMadeCall } from './loop-questions.ts';
-import { type LoopSession, sameCall } from './loop-session.ts';
+import { callKey } from './logged-run.ts';
+import type { LoopSession } from './loop-session.ts';
 import type { RunEnds } from './run-ends.ts';
+import type { RunLog } from './run-log.ts';
 
 export interface CallRequest extends BroughtCall {
   /** Does the work; `args` is what the record has, as `read` reads it. What it returns, any JSON value, becomes the result. */
@@ -31,30 +34,50 @@ export async function callResult(loop: LoopSession, ends: RunEnds, request: Call
   const { client, log, calls } = loop;
   const { id, tool, run, asks, allowedBy = null, signal, read = (args: JsonObject): unknown => args } = request;
   const { made, digest, args: recorded } = await boundCall(loop, request);
-  const { call_id } = made.call;
-  const offered = {
-    tool,
-    digest,
-    run: async (args: JsonObject, context: LoopCallContext) => run(await read(args), context),
+  const offers: (() => void)[] = [];
+  const offer = (call: CallResult, of: Digest): void => {
+    const work = async (args: JsonObject, context: LoopCallContext): Promise<unknown> => run(await read(args), context);
+    if (!hasEnded(call)) offers.push(calls.offer(call.call.call_id, { tool, digest: of, run: work }));
   };
-  const withdraw = hasEnded(made) ? () => undefined : calls.offer(call_id, offered);
+  offer(made, digest);
   try {
     if (allowedBy !== null && !hasEnded(made)) await answerMadeCall(loop, made, { allow: true, by: allowedBy });
     if (asks !== undefined && recorded !== null && !hasEnded(made)) {
       void allowUnasked(loop, made, async () => await asks(await read(recorded))).catch(log.fail);
     }
-    const ended = await ends.cancelledBy(signal, () =>
-      log.until(() => {
-        const now = log.run()?.calls().find(sameCall(made));
-        const isOver = now === undefined || hasEnded(now) || log.run()?.ended !== null;
-        return isOver ? (now ?? made) : undefined;
-      }, signal),
-    );
+    const ended = await ends.cancelledBy(signal, () => endOf(log, made, offer, signal));
     const text = ended.output === null ? '' : await wholeText(client, ended.output);
     if (ended.status === 'succeeded') return text;
     const status = hasEnded(ended) ? ended.status : 'cancelled';
     throw new CallNotSucceeded(id, status, ended.code, text === '' ? `the call ended as ${status}` : text);
   } finally {
-    withdraw();
+    for (const withdraw of offers) withdraw();
   }
+}
+
+/**
+ * The call when it is over. One that a person gave in its place, with other arguments, runs when the others of the turn are
+ * over; the loop brings the function for it, and gets its result.
+ */
+async function endOf(
+  log: RunLog,
+  made: CallResult,
+  offer: (call: CallResult, digest: Digest) => void,
+  signal: AbortSignal | undefined,
+): Promise<CallResult> {
+  const isRunOver = (): boolean => log.run() === null || log.run()?.ended !== null;
+  const ended = await log.until(
+    () => {
+      const now = log.run()?.call(made);
+      return now === undefined || hasEnded(now) || isRunOver() ? (now ?? made) : undefined;
+    },
+    signal,
+    callKey(made),
+  );
+  const next = log.run()?.replacement(made) ?? null;
+  if (next === null) return ended;
+  const begun = await log.until(() => log.run()?.call(next) ?? (isRunOver() ? null : undefined), signal, callKey(next));
+  if (begun?.arguments_digest === undefined || begun.arguments_digest === null) return begun ?? ended;
+  offer(begun, begun.arguments_digest);
+  return await endOf(log, begun, offer, signal);
 }

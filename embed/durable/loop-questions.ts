@@ -2,7 +2,7 @@
 import { must } from '../../src/client/index.ts';
 import { type CallResult, type RequiredAction, requiredActions } from '../../src/core/index.ts';
 import { type Answer, type Question, answerIfWaiting, openQuestions } from '../runs/questions.ts';
-import { type LoopSession, callsNamed, sameCall } from './loop-session.ts';
+import { type LoopSession, callsNamed } from './loop-session.ts';
 
 /** The open question about a call, by its id in the recorded turn; null when it waits for no person. */
 export async function questionAbout(loop: LoopSession, id: string): Promise<Question | null> {
@@ -22,7 +22,7 @@ export async function waitingQuestions({ client, session }: LoopSession): Promis
 /** A tool that asks of itself, but not for this call. What the policy asks, a person answers. */
 export async function allowUnasked(loop: LoopSession, made: CallResult, asks: () => Promise<boolean>): Promise<void> {
   const { log } = loop;
-  const status = await log.until(() => log.run()?.calls().find(sameCall(made))?.status);
+  const status = await log.until(() => log.run()?.call(made)?.status);
   if (status !== 'waiting' || (await asks())) return;
   const asked = await actionAbout(loop, made);
   if (asked?.kind !== 'agent.tool_use' || asked.consent.reasons.some((reason) => reason !== 'tool_asks')) return;

@@ -2,7 +2,6 @@
 import type { SessionId } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import type { CallResult } from '../../src/core/index.ts';
-import { loopIdOf } from './call-ids.ts';
 import type { LoopCalls } from './loop-calls.ts';
 import type { RunLog } from './run-log.ts';
 
@@ -28,12 +27,6 @@ export function leaveRun(loop: LoopSession): void {
  * is older than the ids of the session may have several.
  */
 export function callsNamed({ log, at }: LoopSession, id: string): readonly CallResult[] {
-  const named = (log.run()?.calls() ?? []).filter(({ call, turn }) => turn <= at && loopIdOf(call) === id);
+  const named = (log.run()?.named(id) ?? []).filter(({ turn }) => turn <= at);
   return named.filter(({ turn }) => turn === named.at(-1)?.turn);
 }
-
-/** Finds a call again after the run has gone on. */
-export const sameCall =
-  (made: CallResult) =>
-  ({ call, turn }: CallResult): boolean =>
-    call.call_id === made.call.call_id && turn === made.turn;

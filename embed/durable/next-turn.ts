@@ -4,6 +4,7 @@ import { beginRun } from '../runs/begin-run.ts';
 import { storeText } from '../runs/contents.ts';
 import { type AskingOptions, askModel } from './asking.ts';
 import { RunEnded, SessionInUse } from './errors.ts';
+import type { ForeignWords } from './foreign-words.ts';
 import { endLeftCalls } from './left-calls.ts';
 import type { LoggedRun } from './logged-run.ts';
 import type { BroughtCall } from './bound-call.ts';
@@ -11,32 +12,47 @@ import { type LoopSession, leaveRun } from './loop-session.ts';
 import type { LoopTool } from './loop-tools.ts';
 import { recordedIds } from './recorded-ids.ts';
 import { findTurn } from './replay.ts';
-import { type RunEnds, untilOver } from './run-ends.ts';
+import { ABORTED, type RunEnds, untilOver } from './run-ends.ts';
 import type { SessionStart } from './session-start.ts';
 import type { RecordedTurn, TurnRequest } from './turn.ts';
 
 export interface TurnOptions {
   readonly loop: LoopSession;
+  readonly words: ForeignWords;
   readonly ends: RunEnds;
   readonly start: SessionStart;
   readonly asking: AskingOptions;
 }
 
+/** One at a time. The loop has given its run up before it asks: what there is of the run ends as cancelled. */
+export async function cancelLeftRun({ loop, ends, start }: TurnOptions, tools: readonly LoopTool[]): Promise<void> {
+  if (!(await loop.log.read()) || loop.log.run()?.ended !== null) return;
+  // The bridge stops the calls that run.
+  await start.begin(tools);
+  await ends.cancel(ABORTED);
+}
+
 /** One at a time. Throws what `Durable.turn` says. */
 export async function nextTurn(options: TurnOptions, request: TurnRequest): Promise<RecordedTurn> {
-  const { loop, ends, start, asking } = options;
+  const { loop, words, ends, start, asking } = options;
   const { log, session, name } = loop;
   await log.read();
+  await words.settled();
   await start.begin(request.tools);
   try {
     const found = findTurn(log.run(), request, { session, at: loop.at, named: name !== null });
-    if (typeof found === 'number') return giveTurn(loop, found, true);
+    if (typeof found === 'number') {
+      ends.attach(request.signal);
+      return giveTurn(loop, found, true);
+    }
     const run = found === 'begin' ? await newRun(options, request) : (log.run() as LoggedRun);
+    ends.attach(request.signal);
     await endLeftCalls(loop, run, request.results);
     const index = run.turns.length;
-    await ends.cancelledBy(request.signal, () => askModel(asking, run, request));
+    await askModel(asking, run, request);
     return giveTurn(loop, index, false);
   } catch (error) {
+    if (request.signal?.aborted === true) await ends.cancel(ABORTED);
     // The loop has been told, so it does not ask for this run again.
     if (error instanceof RunEnded && name === null) leaveRun(loop);
     throw error;

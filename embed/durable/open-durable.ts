@@ -12,11 +12,12 @@ import type { LocalPorts } from '../runs/open-local.ts';
 import { type Answer, type Question, type QuestionAddress, answerQuestion } from '../runs/questions.ts';
 import type { BroughtCall } from './bound-call.ts';
 import { type CallRequest, callResult } from './call-result.ts';
+import { newForeignWords } from './foreign-words.ts';
 import { newLoopCalls } from './loop-calls.ts';
 import { questionAbout, waitingQuestions } from './loop-questions.ts';
 import type { LoopSession } from './loop-session.ts';
 import type { LoopTool } from './loop-tools.ts';
-import { type TurnOptions, nextTurn, takeUpRun } from './next-turn.ts';
+import { type TurnOptions, cancelLeftRun, nextTurn, takeUpRun } from './next-turn.ts';
 import { newRendezvous } from './rendezvous.ts';
 import { newRunEnds } from './run-ends.ts';
 import { newRunLog } from './run-log.ts';
@@ -35,7 +36,7 @@ export interface DurableOptions extends EnginePlace, LocalPorts {
   readonly run?: string;
   /** Which calls ask a person, when the session is made: a preset or a policy. `default` when absent. */
   readonly consent?: ConsentPreset | ConsentPolicy;
-  /** Fields of the config of the run, such as `turns_max` or `tokens_max`. */
+  /** Fields of the config of the run, such as `turns_max` or `tokens_max`. A TypeError with `context`: the loop writes its prompts. */
   readonly config?: RunConfigPatch;
 }
 
@@ -88,18 +89,22 @@ const TAKEN_AFTER_MS = 30_000;
 export async function openDurable(options: DurableOptions, format: TurnFormat): Promise<Durable> {
   const session: SessionId = chooseSession({ clock: systemClock, newId: () => '' }, options.session);
   const consent = policyOf(options.consent ?? 'default');
+  checkConfig(options.config);
   const engine = await shareEngine(options, session);
   const { client, url } = engine;
   const parts = partsOf({ ...options, consent }, format, { session, engine });
-  const { loop, ends, start } = parts;
+  const { loop, words, ends, start } = parts;
   const inOrder = newOrder();
   let closing: Promise<void> | null = null;
 
   async function turn(request: TurnRequest): Promise<RecordedTurn> {
-    request.signal?.throwIfAborted();
     // An abort of the loop before this one is still on its way.
     await ends.settled();
     if (closing !== null) throw new RunUnfinished(session, undefined);
+    if (request.signal?.aborted === true) {
+      await cancelLeftRun(parts, request.tools);
+      throw request.signal.reason;
+    }
     return await nextTurn(parts, request);
   }
 
@@ -107,6 +112,7 @@ export async function openDurable(options: DurableOptions, format: TurnFormat): 
     loop.log.fail(new RunUnfinished(session, undefined));
     await start.close();
     await ends.settled();
+    await words.settled();
     await loop.log.close();
     await engine.close();
   }
@@ -139,7 +145,8 @@ function partsOf(
 ): TurnOptions {
   const { clock = systemClock, run: name = null, consent, config = {}, leaseTtlMs } = options;
   const { client } = engine;
-  const log = newRunLog({ client, session, key: name === null ? null : runEventId(name) });
+  const words = newForeignWords({ client, session });
+  const log = newRunLog({ client, session, key: name === null ? null : runEventId(name), onEvent: words.see });
   const rendezvous = newRendezvous(log.look);
   const calls = newLoopCalls();
   const loop: LoopSession = { session, client, log, calls, name, at: 0 };
@@ -149,6 +156,7 @@ function partsOf(
   const takenAfterMs = leaseTtlMs === undefined ? TAKEN_AFTER_MS : 2 * leaseTtlMs;
   return {
     loop,
+    words,
     ends: newRunEnds(loop),
     start: newSessionStart({ loop, consent, config, bridge }),
     asking: { session, client, owner, log, rendezvous, clock, format, takenAfterMs },
@@ -163,6 +171,14 @@ function newOrder(): <A>(work: () => Promise<A>) => Promise<A> {
     last = mine.catch(() => undefined);
     return mine;
   };
+}
+
+/** A summary of the conversation would be asked of the loop, which asks for turns alone. */
+function checkConfig({ context = null }: RunConfigPatch = {}): void {
+  if (context === null) return;
+  throw new TypeError(
+    'config.context is not for the loop of a framework: shorten its prompts there, or let createAgent run it',
+  );
 }
 
 function policyOf(consent: ConsentPreset | ConsentPolicy): ConsentPolicy {

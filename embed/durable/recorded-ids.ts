@@ -3,6 +3,7 @@ import type { CallResult } from '../../src/core/index.ts';
 import { type BroughtCall, givenCall, recordedOf } from './bound-call.ts';
 import { loopIdOf } from './call-ids.ts';
 import { hasEnded } from './left-calls.ts';
+import { callKey } from './logged-run.ts';
 import type { LoopSession } from './loop-session.ts';
 
 /**
@@ -11,7 +12,11 @@ import type { LoopSession } from './loop-session.ts';
  * and is refused later if it differs.
  */
 export function recordedIds(loop: LoopSession, calls: readonly BroughtCall[]): readonly (string | null)[] {
-  const made = (loop.log.run()?.calls() ?? []).toReversed();
+  const run = loop.log.run();
+  const all = run?.calls() ?? [];
+  const replaced = new Set(all.flatMap((one) => run?.replacement(one) ?? []).map(callKey));
+  // What a person gave in place of a call, the loop does not know.
+  const made = all.filter((one) => !replaced.has(callKey(one))).toReversed();
   const taken = new Set<CallResult>();
   return calls.map((brought) => {
     const given = givenCall(brought);

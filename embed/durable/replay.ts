@@ -16,7 +16,7 @@ export interface Position {
 /** The index of the recorded turn; `ask` when the model must be asked; `begin` when a new run must begin first. */
 export type Found = number | 'ask' | 'begin';
 
-type Asking = Pick<TurnRequest, 'prompt' | 'input' | 'standsAlone'>;
+type Asking = Pick<TurnRequest, 'prompt' | 'input' | 'results' | 'standsAlone'>;
 
 /** Throws {@link PromptDiffers} when the prompt fits no turn, and {@link RunEnded} when the run is over. */
 export function findTurn(run: LoggedRun | null, request: Asking, position: Position): Found {
@@ -67,9 +67,23 @@ function afterLastTurn(search: Search): Found {
   const [first] = run.turns;
   // A named run that is over is the same run again, from its first turn.
   if (run.ended?.outcome === 'completed' && first !== undefined && fits(search, first)) return 0;
-  if (first !== undefined || run.ended !== null || run.input === request.input) return askUnlessEnded(search);
+  if (run.ended === null && first !== undefined) return withinRun(search);
+  if (run.ended !== null || run.input === request.input) return askUnlessEnded(search);
   if (!position.named) return 'begin';
   throw new PromptDiffers(position.session, { turn: 1, ...inputOf(request) });
+}
+
+/** The run is not over: what the loop asks is a turn of it again, or goes on from its last one. Any other prompt is none of it. */
+function withinRun(search: Search): Found {
+  const { run, request, position, digests } = search;
+  if (goesOn(search)) return 'ask';
+  const again = run.turns.findLastIndex((turn) => isKnown(search, turn));
+  if (again !== -1) return again;
+  const difference = promptDifference(request.prompt, digests, run.turns.at(-1)?.prompt ?? []);
+  throw new PromptDiffers(position.session, {
+    turn: run.turns.length + 1,
+    ...(difference as Omit<Difference, 'turn'>),
+  });
 }
 
 /** The record has a turn where the loop is: this one, a later one, or the prompt must continue the last one. */
@@ -79,11 +93,21 @@ function fromExpected(search: Search, expected: LoggedTurn): Found {
   if (fits(search, expected)) return at;
   const later = run.turns.findIndex((turn, index) => index > at && isKnown(search, turn));
   if (later !== -1) return later;
-  if (continuesLast(search)) return askUnlessEnded(search);
+  if (goesOn(search)) return askUnlessEnded(search);
   // A run that was ended, and that this loop was given nothing of, is not missed.
   if (mayBeginAnew(search) && at === 0) return 'begin';
   const difference = promptDifference(request.prompt, digests, expected.prompt ?? []);
   throw new PromptDiffers(session, { turn: at + 1, ...(difference as Omit<Difference, 'turn'>) });
+}
+
+/**
+ * The prompt continues the last one, or has a result of a call of the last turn: a loop may shorten its prompts, and another
+ * agent has other instructions. A turn whose prompt is not on record is followed by any.
+ */
+function goesOn(search: Search): boolean {
+  const last = search.run.turns.at(-1);
+  if (last === undefined || last.prompt === null || continuesLast(search)) return true;
+  return last.recorded.calls.some(({ id }) => search.request.results.has(id));
 }
 
 function continuesLast({ run, digests }: Search): boolean {

@@ -11,12 +11,15 @@ export interface RunEnds {
   readonly cancel: (reason?: string) => Promise<void>;
   /** An abort during the work cancels the run: what was begun ends as cancelled, and is not taken up again. */
   readonly cancelledBy: <A>(signal: AbortSignal | undefined, work: () => Promise<A>) => Promise<A>;
+  /** An abort from now on, until the run is over or another signal comes, cancels the run: between two turns of it, too. */
+  readonly attach: (signal: AbortSignal | undefined) => void;
   /** Resolves when every abort so far has cancelled its run, or could not. */
   readonly settled: () => Promise<void>;
 }
 
 export function newRunEnds({ client, session, log }: Pick<LoopSession, 'client' | 'session' | 'log'>): RunEnds {
   const aborts = new Set<Promise<void>>();
+  let detach = (): void => undefined;
 
   /** The run that is followed; null when the session has none by now, or another one. */
   async function runNow(): Promise<SessionState['run']> {
@@ -36,6 +39,12 @@ export function newRunEnds({ client, session, log }: Pick<LoopSession, 'client' 
     await end({ kind: 'RunCancelled', run_id: run.run_id, reason });
   }
 
+  function onAbort(): void {
+    const cancelling = cancel(ABORTED).catch(() => undefined);
+    aborts.add(cancelling);
+    void cancelling.finally(() => aborts.delete(cancelling));
+  }
+
   return {
     async complete() {
       const run = await runNow();
@@ -43,11 +52,6 @@ export function newRunEnds({ client, session, log }: Pick<LoopSession, 'client' 
     },
     cancel,
     async cancelledBy(signal, work) {
-      const onAbort = (): void => {
-        const cancelling = cancel('aborted by the application').catch(() => undefined);
-        aborts.add(cancelling);
-        void cancelling.finally(() => aborts.delete(cancelling));
-      };
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
         return await work();
@@ -55,11 +59,22 @@ export function newRunEnds({ client, session, log }: Pick<LoopSession, 'client' 
         signal?.removeEventListener('abort', onAbort);
       }
     },
+    attach(signal) {
+      detach();
+      const leave = (): void => signal?.removeEventListener('abort', onAbort);
+      detach = leave;
+      signal?.addEventListener('abort', onAbort, { once: true });
+      // A signal may live as long as the program.
+      untilOver(log).then(leave, leave);
+    },
     async settled() {
       await Promise.all(aborts);
     },
   };
 }
+
+/** The reason on record. */
+export const ABORTED = 'aborted by the application';
 
 /** Resolves when the run that is followed is over, or none is followed. */
 export async function untilOver(log: RunLog): Promise<void> {

@@ -4,7 +4,7 @@ import { type EngineClient, RejectedError } from '../../src/client/index.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { foldStream } from '../runs/fold-stream.ts';
 import { newProviderIdIndex } from './call-ids.ts';
-import { type GrowingRun, type LoggedRun, begunRun, newGrowingRun } from './logged-run.ts';
+import { type GrowingRun, type LoggedRun, begunRun, callKey, newGrowingRun } from './logged-run.ts';
 import { type Waits, newWaits } from './waits.ts';
 
 /** Its waits also end when reading fails. */
@@ -30,9 +30,11 @@ export interface RunLogOptions {
   readonly session: SessionId;
   /** The run that the event of this id began is followed; when null, the unfinished run, or the next one. */
   readonly key: EventId | null;
+  /** Is told every event of the session. */
+  readonly onEvent?: (folded: FoldedEvent) => void;
 }
 
-export function newRunLog({ client, session, key }: RunLogOptions): RunLog {
+export function newRunLog({ client, session, key, onEvent }: RunLogOptions): RunLog {
   const { until, look, fail } = newWaits();
   const closing = new AbortController();
   let followed: GrowingRun | null = null;
@@ -42,26 +44,29 @@ export function newRunLog({ client, session, key }: RunLogOptions): RunLog {
   let firstRead: Promise<void> | null = null;
   const ids = newProviderIdIndex();
 
-  async function add(folded: FoldedEvent): Promise<void> {
+  /** Resolves with the keys of the calls that have changed; undefined when more has. */
+  async function add(folded: FoldedEvent): Promise<readonly string[] | undefined> {
     const begun = begunRun(folded);
+    onEvent?.(folded);
     state = folded.after;
     const isOurs = key === null ? followed === null : folded.event.event_id === key;
     if (begun !== null && isOurs) followed = await newGrowingRun(folded, { client, run_id: begun, onCalls: ids.add });
-    if (followed === null) return;
-    await followed.add(folded);
+    if (followed === null) return undefined;
+    const changed = await followed.add(folded);
     // Without a key, a run that was over before this process looked is never shown again.
     if (followed.shown().ended !== null && key === null && !caughtUp) followed = null;
+    return begun === null && folded.event.ends === undefined ? changed.map(callKey) : undefined;
   }
 
   async function readAll(version: number, onCaughtUp: () => void): Promise<void> {
     for await (const item of foldStream(client, session, { from: null, version }, closing.signal)) {
       if ('kind' in item) continue;
-      await add(item);
+      const changed = await add(item);
       if (!caughtUp && item.after.version >= version) {
         caughtUp = true;
         onCaughtUp();
       }
-      look();
+      look(changed);
     }
   }
 

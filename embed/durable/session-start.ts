@@ -27,7 +27,8 @@ export function newSessionStart({ loop, consent, config, bridge }: SessionStartO
   const setup = (tools: readonly LoopTool[], state: SessionState | null): SessionSetup => ({
     tool_package: loopPackage(registryFor(tools, state)),
     consent,
-    config,
+    // The session may have been made for a loop of refold's own, which compacts its conversation.
+    config: (state?.config.context ?? null) === null ? config : { ...config, context: null },
   });
 
   return {

@@ -35,7 +35,8 @@ export interface CallResult {
 
 /** Collects the results of the calls of one run, or of every run, in call order. */
 export interface RunResults {
-  add(folded: FoldedEvent): void;
+  /** Returns the results that the event has added or changed. */
+  add(folded: FoldedEvent): readonly CallResult[];
   /** Every call so far, also those that have not ended. */
   result(): readonly CallResult[];
 }
@@ -47,20 +48,27 @@ export function newRunResults(run?: RunId): RunResults {
   return {
     add(folded) {
       const { after } = folded;
+      const changed: CallResult[] = [];
       if (open !== null) {
-        advance(open, folded);
+        changed.push(...advance(open, folded));
         if (after.active_tool_batch?.batch_id !== open.batch.batch_id) {
-          over.push(...resultsIn(open));
+          over.push(...open.results);
           open = null;
         }
       }
       const made = callsMade(folded);
-      if (made === null || (run !== undefined && made.run_id !== run)) return;
+      if (made === null || (run !== undefined && made.run_id !== run)) return changed;
       const batch = after.active_tool_batch;
-      if (batch === null) over.push(...refusedCalls(made, folded));
-      else open = { batch, turn: made.turn, reports: new Map() };
+      if (batch === null) {
+        const refused = refusedCalls(made, folded);
+        over.push(...refused);
+        return [...changed, ...refused];
+      }
+      open = { batch, turn: made.turn, reports: new Map(), results: [] };
+      open.results.push(...batch.observed.map((_, index) => resultAt(open as OpenBatch, index)));
+      return [...changed, ...open.results];
     },
-    result: () => (open === null ? [...over] : [...over, ...resultsIn(open)]),
+    result: () => (open === null ? [...over] : [...over, ...open.results]),
   };
 }
 
@@ -69,29 +77,49 @@ interface OpenBatch {
   readonly turn: number;
   /** The report that settled each call. */
   readonly reports: Map<CallId, ToolResult>;
+  readonly results: CallResult[];
 }
 
-function advance(open: OpenBatch, folded: FoldedEvent): void {
+/** The results that have changed. */
+function advance(open: OpenBatch, folded: FoldedEvent): readonly CallResult[] {
+  const was = open.batch;
+  const reported = takeReport(open, folded);
+  const { batch, results } = open;
+  const changed: CallResult[] = [];
+  for (const [index, { call, shares }] of results.entries()) {
+    const isReported = reported !== null && (call.call_id === reported || shares === reported);
+    if (!isReported && batch.plan === was.plan && callStateAt(batch, index) === callStateAt(was, index)) continue;
+    const result = resultAt(open, index);
+    results[index] = result;
+    changed.push(result);
+  }
+  return changed;
+}
+
+/** The call whose report has settled it; null when there is none. */
+function takeReport(open: OpenBatch, folded: FoldedEvent): CallId | null {
   const { event } = folded;
   const was = open.batch;
   open.batch = batchAfter(folded) ?? was;
   const reports = event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result';
-  if (!reports || event.batch_id !== was.batch_id) return;
+  if (!reports || event.batch_id !== was.batch_id) return null;
   const isOver = (batch: ActiveToolBatch): boolean => isTerminal(callStateOf(batch, event.call_id)?.status ?? 'queued');
   // A report after which the call is tried again, or which comes after the call was given up, is not its result.
-  if (!isOver(was) && isOver(open.batch)) open.reports.set(event.call_id, event.result);
+  if (isOver(was) || !isOver(open.batch)) return null;
+  open.reports.set(event.call_id, event.result);
+  return event.call_id;
 }
 
-const resultsIn = ({ batch, turn, reports }: OpenBatch): readonly CallResult[] =>
-  batch.observed.map((call, index): CallResult => {
-    const { status = 'queued', code = null, output = null } = callStateAt(batch, index) ?? {};
-    const planned = status === 'rejected' ? undefined : plannedOf(batch.plan, call.call_id)?.call;
-    const shares = planned?.shares ?? null;
-    const result = planned === undefined ? null : (reports.get(shares ?? call.call_id) ?? null);
-    const { tool_id = null, arguments_digest = null } = planned ?? {};
-    const { batch_id } = batch;
-    return { call, turn, batch_id, tool_id, arguments_digest, status, code, output, result, shares };
-  });
+function resultAt({ batch, turn, reports }: OpenBatch, index: number): CallResult {
+  const call = batch.observed[index] as ToolCallObserved;
+  const { status = 'queued', code = null, output = null } = callStateAt(batch, index) ?? {};
+  const planned = status === 'rejected' ? undefined : plannedOf(batch.plan, call.call_id)?.call;
+  const shares = planned?.shares ?? null;
+  const result = planned === undefined ? null : (reports.get(shares ?? call.call_id) ?? null);
+  const { tool_id = null, arguments_digest = null } = planned ?? {};
+  const { batch_id } = batch;
+  return { call, turn, batch_id, tool_id, arguments_digest, status, code, output, result, shares };
+}
 
 /** The calls of a turn that was refused as a whole, with what the model reads of each. */
 function refusedCalls({ calls, turn }: MadeCalls, { after, sealed }: FoldedEvent): readonly CallResult[] {

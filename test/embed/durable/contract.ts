@@ -204,6 +204,35 @@ export function describeBinding(driver: LoopDriver): void {
       expect(refundsIn(world)).toEqual(['refund a']);
     });
 
+    test('a person gives other arguments: the call runs with them, and the loop gets its result in its place', async () => {
+      const script = sameId([
+        ['refund', 'a'],
+        ['refund', 'b'],
+      ]);
+      const first = await open({ script, consent: 'default' });
+      const left = first.run(PROMPT).catch(() => undefined);
+      const [a, b] = await waitingFor(first.handle, 2);
+      await first.handle.answer(a as Question, { allow: false, message: 'Only c.', instead: { order: 'c' } });
+      // The call that was given waits for the others of its turn, also in the next process.
+      await first.handle.close();
+      await left;
+      const prompts: unknown[] = [];
+      const second = await open({
+        dataDir: first.dataDir,
+        consent: 'default',
+        script: (turn, prompt) => {
+          prompts.push(prompt);
+          return script(turn);
+        },
+      });
+      const running = second.run(PROMPT);
+      await waitingFor(second.handle, 1);
+      await second.handle.answer(b as Question, { allow: false, message: 'Not this one.' });
+      expect(await running).toBe('Done.');
+      expect(refundsIn([...first.world, ...second.world])).toEqual(['refund c']);
+      expect(JSON.stringify(prompts.at(-1))).toMatch(/refunded c.*Not this one\./);
+    });
+
     test('after a restart, with other arguments: nothing runs, and an error names both', async () => {
       const script = sameId([['refund', 'a']]);
       const first = await open({ script, consent: 'default' });

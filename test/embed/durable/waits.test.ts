@@ -48,3 +48,36 @@ test('an abort ends a wait with its reason, whatever could be found', async () =
   await expect(wait).rejects.toThrow('stopped');
   await expect(until(() => 'recorded', stop.signal)).rejects.toThrow('stopped');
 });
+
+test('a turn of 1,024 calls: each wait looks when it begins and when its own call has changed', async () => {
+  const { until, look } = newWaits();
+  const over = new Set<string>();
+  let looks = 0;
+  const keys = Array.from({ length: 1_024 }, (_, index) => `1 run-1-1-${index}`);
+  const all = keys.map((key) =>
+    until(
+      () => {
+        looks += 1;
+        return over.has(key) ? key : undefined;
+      },
+      undefined,
+      key,
+    ),
+  );
+  for (const key of keys) {
+    look([key]);
+    over.add(key);
+    look([key]);
+  }
+  expect(await Promise.all(all)).toEqual(keys);
+  expect(looks).toBe(3 * 1_024);
+});
+
+test('a wait with a key looks for a change of anything, too', async () => {
+  const { until, look } = newWaits();
+  let isOver = false;
+  const wait = until(() => (isOver ? true : undefined), undefined, 'call');
+  isOver = true;
+  look();
+  expect(await wait).toBe(true);
+});
