@@ -35,7 +35,7 @@ const FIND = { name: 'find', description: 'Finds.', schema: {}, mode: 'read' } a
 
 /** The model makes one call for each prompt but the weather. */
 function ask(core: Durable, prompt: readonly PromptMessage[], signal?: AbortSignal): Promise<RecordedTurn> {
-  const input = String(prompt.findLast(({ role }) => role === 'user')?.content);
+  const input = prompt.at(0)?.content as string;
   const calls = prompt === OTHER ? [] : [{ id: 'c', name: 'find', arguments: {} }];
   const reply = { content: 'Hi.', calls, parts: [{ text: 3 }, ...calls.map((_, call) => ({ call }))] };
   const shared = { prompt, input, instructions: null, tools: [FIND], results: new Map(), signal };
