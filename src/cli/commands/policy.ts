@@ -1,6 +1,6 @@
 // `refold policy`: shows or sets which calls of a session ask a person. A new policy revokes all grants.
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { decode } from '../../../schemas/codec.ts';
 import { ConsentPolicy } from '../../../schemas/consent.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
@@ -82,8 +82,8 @@ function policyFrom({ consent }: SessionState, { name, tools }: PolicyChange): C
 }
 
 function describePolicy({ consent }: SessionState): readonly string[] {
-  const modes = Object.entries(consent.policy.modes).map(([mode, does]) => `${mode.padEnd(12)} ${pc.bold(does)}`);
-  const tools = Object.entries(consent.policy.tools).map(([id, permission]) => `${id}  ${pc.bold(permission)}`);
+  const modes = Object.entries(consent.policy.modes).map(([mode, does]) => `${mode.padEnd(12)} ${paint.bold(does)}`);
+  const tools = Object.entries(consent.policy.tools).map(([id, permission]) => `${id}  ${paint.bold(permission)}`);
   const grants = consent.grants.map(({ tool_id, argument, pattern }) =>
     argument === undefined
       ? `granted ${tool_id}`

@@ -1,6 +1,6 @@
 // Describes a call that waits for a person: the tool, why it asks, what the call would do, its arguments, and what else
 // waits.
-import pc from 'picocolors';
+import { PRINTS_COLORS, paint } from '../../shown/paint.ts';
 import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type RequiredAction, questionDigest } from '../../core/status.ts';
@@ -26,9 +26,9 @@ export interface DescribeOptions {
 export function describeAction(action: RequiredAction, options: DescribeOptions): readonly string[] {
   const args = argumentsOf(action, options);
   const { others = [] } = options;
-  const preview = args === null ? [pc.dim(largeArguments(action))] : previewLines(action, args, options);
-  const due = action.due_at_ms === undefined ? [] : [pc.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
-  const also = others.length === 0 ? [] : [pc.dim(`also waiting: ${namesOf(others)}`)];
+  const preview = args === null ? [paint.dim(largeArguments(action))] : previewLines(action, args, options);
+  const due = action.due_at_ms === undefined ? [] : [paint.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
+  const also = others.length === 0 ? [] : [paint.dim(`also waiting: ${namesOf(others)}`)];
   return [headOf(action), ...[...preview, ...due, ...also].map((line) => `  ${line}`)];
 }
 
@@ -40,7 +40,7 @@ export function wholeArguments(
 ): readonly string[] | null {
   const args = argumentsOf(action, { storedArguments: stored });
   if (args === null) return null;
-  const lines = allArguments(args, { colors: pc.isColorSupported, columns });
+  const lines = allArguments(args, { colors: PRINTS_COLORS, columns });
   return lines.length === 0 ? ['  no arguments'] : lines.map((line) => `  ${line}`);
 }
 
@@ -50,8 +50,8 @@ const argumentsOf = (action: RequiredAction, { storedArguments }: DescribeOption
 function headOf(action: RequiredAction): string {
   const asks = action.kind === 'agent.tool_use';
   const what = asks ? 'may this call run?' : 'a person must carry out this call';
-  const reasons = asks ? ` ${pc.dim(`(${action.consent.reasons.join(', ')})`)}` : '';
-  return `${pc.yellow('?')} ${pc.bold(visible(action.tool_name))} ${pc.dim(action.mode)} ${what}${reasons}`;
+  const reasons = asks ? ` ${paint.dim(`(${action.consent.reasons.join(', ')})`)}` : '';
+  return `${paint.yellow('?')} ${paint.bold(visible(action.tool_name))} ${paint.dim(action.mode)} ${what}${reasons}`;
 }
 
 /** The names of the first few actions. */
@@ -75,7 +75,7 @@ const previewLines = (
     tool: action,
     arguments: args,
     readFile: readFile ?? noFiles,
-    colors: pc.isColorSupported,
+    colors: PRINTS_COLORS,
     columns: columns ?? columnsHere(),
   }).slice(1);
 
@@ -95,9 +95,9 @@ const largeArguments = ({ arguments_ref: stored }: RequiredAction): string =>
 
 /** An action in a list: whose it is, then what it would do. */
 export const actionLines = (action: RequiredAction, options: DescribeOptions = {}): readonly string[] => [
-  `${pc.bold(action.call_id)}  ${action.session_id}`,
+  `${paint.bold(action.call_id)}  ${action.session_id}`,
   ...describeAction(action, options),
-  ...commandsFor(action).map((line) => pc.dim(`  ${line}`)),
+  ...commandsFor(action).map((line) => paint.dim(`  ${line}`)),
 ];
 
 /** The commands that answer an action. */

@@ -1,7 +1,7 @@
 // What happens to waiting actions without a terminal: they are printed with the commands that answer them or, on request,
 // allowed with a recorded reason.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { EffectId } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type RequiredAction, requiredActions } from '../../core/status.ts';
@@ -48,7 +48,7 @@ export function newAllowingAsker(client: EngineClient, why: string, output: Outp
   }
 
   function refused({ effect_id }: RequiredAction, message: string): void {
-    if (!told.has(effect_id)) output.line(pc.yellow(`  ! ${message}; trying again`));
+    if (!told.has(effect_id)) output.line(paint.yellow(`  ! ${message}; trying again`));
     told.add(effect_id);
     allowed.delete(effect_id);
     timer ??= setTimeout(answerAll, againMs);

@@ -1,6 +1,6 @@
 // Calls that wait for a person: listing them, finding the one a command names, and submitting its answer.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { callStateAt } from '../../../reducers/batch-index.ts';
 import { isInline } from '../../../schemas/content.ts';
 import type { Ingress } from '../../../schemas/event.ts';
@@ -36,7 +36,7 @@ export async function answerCall(
     const event = await answer(action, client);
     const receipt = await must(client.submit(action.session_id, { events: [event] }));
     output.object({ event, receipt });
-    output.line(`${pc.green('✓')} recorded at position ${receipt.events[0]?.position ?? 0} of ${action.session_id}`);
+    output.line(`${paint.green('✓')} recorded at position ${receipt.events[0]?.position ?? 0} of ${action.session_id}`);
     return 0;
   });
 }

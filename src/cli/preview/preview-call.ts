@@ -2,7 +2,7 @@
 // file, a patch as itself, any other call as its arguments. The lines are bounded in number and length, and what is left
 // out is counted, unless all arguments are asked for. Text of a call
 // cannot imitate refold's own lines: each line of it begins with a mark (" ", "+", "-" or "|"), each note with "»".
-import pc from 'picocolors';
+import { createPaint } from '../../shown/paint.ts';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
 import {
   PREVIEW_CHARS_MAX,
@@ -188,11 +188,11 @@ function printed(lines: readonly Line[], { colors = false, columns }: Paint): re
   const more = lines.length - shown.length;
   const painted = paintLines(shown, { colors, columns });
   if (more === 0) return painted;
-  return [...painted, pc.createColors(colors).bold(`… ${more} more line${more === 1 ? '' : 's'}`)];
+  return [...painted, createPaint(colors).bold(`… ${more} more line${more === 1 ? '' : 's'}`)];
 }
 
 function paintLines(lines: readonly Line[], { colors = false, columns = Infinity }: Paint): readonly string[] {
-  const paint = pc.createColors(colors);
+  const paint = createPaint(colors);
   const paints = {
     note: paint.bold,
     place: paint.cyan,
