@@ -6,7 +6,7 @@ import { visible } from '../../shown/visible.ts';
 import type { BlobsChecked } from '../../client/watch/blob-check.ts';
 import { type Compared, comparedLines, comparedObject } from './comparisons.ts';
 import type { SnapshotsChecked } from './snapshot-check.ts';
-import { titleOf } from './source.ts';
+import { sourceTitle } from './source.ts';
 
 /** The first fault of a stream. Position -1 is the genesis record. */
 export interface Fault {
@@ -77,7 +77,7 @@ export function report(verdict: Verdict, output: Output): void {
   const ofSnapshots = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
   const beside = blobs === null ? '' : `, ${blobs.checked} blobs${absentOf(blobs)}${ofSnapshots}`;
   const judged = laws?.found === 0 ? ', laws kept' : '';
-  const checked = `${titleOf({ kind: verdict.kind, name: source }, sessionId)}  ${events} events${beside}${judged}`;
+  const checked = `${sourceTitle({ kind: verdict.kind, name: source }, sessionId)}  ${events} events${beside}${judged}`;
   const speed = paint.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file contains none' : ''}`);
   if (fault === null) {
     output.line(`${paint.green('verified')}    ${checked} ${speed}`);

@@ -12,7 +12,7 @@ import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../../shown/call-lines.ts';
 import { compactionLines } from '../../shown/compaction-lines.ts';
 import { turnLines } from '../../shown/turn-lines.ts';
-import { type Source, foldSource, titleOf, withSources } from '../audit/source.ts';
+import { type Source, foldSource, sourceTitle, withSources } from '../audit/source.ts';
 
 export interface ExplainCommand {
   /** A session id, or the path of an exported stream. */
@@ -158,4 +158,4 @@ async function explainCompactions(source: Source, { at }: ExplainCommand, output
 }
 
 const head = (source: Source, { session_id }: SessionState, events: number, output: Output): void =>
-  output.line(`${paint.bold(titleOf(source, session_id))}  after ${events} events`);
+  output.line(`${paint.bold(sourceTitle(source, session_id))}  after ${events} events`);

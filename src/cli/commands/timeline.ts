@@ -3,7 +3,7 @@ import { paint } from '../../shown/paint.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type TurnTimeline, newTimeline } from '../../core/timeline.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { type Source, foldSource, titleOf, withSources } from '../audit/source.ts';
+import { type Source, foldSource, sourceTitle, withSources } from '../audit/source.ts';
 import { LEGEND, formatDuration, timelineLines } from '../audit/timeline-lines.ts';
 
 export interface TimelineCommand {
@@ -56,7 +56,7 @@ async function printTimeline(source: Source, only: number | undefined, output: O
   }
   const { turns, calls, modelMs, callsMs } = total;
   output.line(
-    `${paint.bold(titleOf(source, state.session_id))}  ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${calls} ${calls === 1 ? 'call' : 'calls'}; ` +
+    `${paint.bold(sourceTitle(source, state.session_id))}  ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${calls} ${calls === 1 ? 'call' : 'calls'}; ` +
       `model ${formatDuration(modelMs)}, calls ${formatDuration(callsMs)}`,
   );
 }

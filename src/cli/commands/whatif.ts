@@ -17,7 +17,7 @@ import { storedArguments } from '../../client/stored-arguments.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, commandFailureOf } from '../output.ts';
-import { type Source, addRecord, doesNotFold, sessionSource, titleOf, withSources } from '../audit/source.ts';
+import { type Source, addRecord, doesNotFold, sessionSource, sourceTitle, withSources } from '../audit/source.ts';
 import { type AlternativeFiles, readAlternativeFiles } from '../audit/whatif-alternative.ts';
 import { whatIfLines, turnObject } from '../../shown/whatif-lines.ts';
 
@@ -178,7 +178,7 @@ function report(outcome: Outcome, { strict, changesMax }: WhatIfCommand, output:
   }
   const mark = isChanged(counts, strict) ? paint.red('changes') : paint.green('same   ');
   output.line(
-    `${mark}  ${titleOf({ kind, name: source }, outcome.sessionId)}  ${turns} turns, ${calls} calls: ${describeCounts(counts)}`,
+    `${mark}  ${sourceTitle({ kind, name: source }, outcome.sessionId)}  ${turns} turns, ${calls} calls: ${describeCounts(counts)}`,
   );
   if (unjudged > 0) {
     output.line(
