@@ -48,7 +48,7 @@ export const sessionSource = (client: EngineClient, id: SessionId): Source => ({
 });
 
 /** What was read, for the first line of an answer: a file may hold any session. */
-export const titleOf = ({ kind, name }: Pick<Source, 'kind' | 'name'>, session: string | null): string =>
+export const sourceTitle = ({ kind, name }: Pick<Source, 'kind' | 'name'>, session: string | null): string =>
   kind === 'session' ? `session ${name}` : `file ${name}, ${session === null ? 'no session' : `session ${session}`}`;
 
 export interface FoldedStream {

@@ -1,7 +1,7 @@
 // `refold import`: stores an exported session in a data directory.
 import { join } from 'node:path';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
@@ -89,7 +89,7 @@ async function* notingRefs(
 /** What holds of the session from here on. */
 function describeEnd({ session_id, own_facts }: Imported, asRecorded: boolean): string {
   if (asRecorded) {
-    return pc.yellow(
+    return paint.yellow(
       'as recorded: its run, its approvals and its grants count here, and a bridge continues with them. ' +
         'Do this with your own sessions only, and only where the engine that recorded it no longer runs.',
     );
@@ -109,7 +109,7 @@ async function countMissing(blobs: Blobs, refs: ReadonlySet<Digest>): Promise<nu
 }
 
 const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { missing: number; of: number }): string =>
-  pc.yellow(`${missing} of the ${of} blobs that it refers to are missing, because an export holds no blobs. `) +
+  paint.yellow(`${missing} of the ${of} blobs that it refers to are missing, because an export holds no blobs. `) +
   `Copy blobs/ from the source data directory into ${dataDir}, then check: refold verify ${id} --data-dir ${dataDir}`;
 
 /** The imported session. A file that does not verify ends the command with exit code 1: the file was checked. */
