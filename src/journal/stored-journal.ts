@@ -1,9 +1,10 @@
 // A journal on any ordered key-value store. All writes go through one group commit; reads use only the store, so everything
 // they return is durable.
+import { Buffer } from 'node:buffer';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId, Version } from '../../schemas/ids.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Rejection, invariant } from '../../schemas/rejection.ts';
 import type { Write } from './admission.ts';
 import { checkCommits } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
@@ -25,6 +26,7 @@ import {
   findEvent,
   readCommits,
   readGenesis,
+  readGenesisOfCopy,
   readPackage,
   readSessionCount,
   readTombstones,
@@ -91,11 +93,15 @@ interface Opened {
 
 type Reading = <T>(work: (view: StoreView) => Promise<T>) => TaskEither<Rejection, T>;
 
-type Reads = Pick<Journal, 'tombstones' | 'genesis' | 'toolPackage' | 'read' | 'head' | 'find' | 'sessions' | 'due'>;
+type Reads = Pick<
+  Journal,
+  'tombstones' | 'genesis' | 'genesisOfCopy' | 'toolPackage' | 'read' | 'head' | 'find' | 'sessions' | 'due'
+>;
 
 const readsOf = (reading: Reading): Reads => ({
   tombstones: (after, limit) => reading((view) => readTombstones(view, after, limit)),
   genesis: (session) => reading((view) => readGenesis(view, session)),
+  genesisOfCopy: (session) => reading((view) => readGenesisOfCopy(view, session)),
   toolPackage: (digest) => reading((view) => readPackage(view, digest)),
   read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
   head: (session) => reading((view) => requireHead(view, session)),
@@ -176,10 +182,11 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
     create: (session, genesis, { digest, text }, head) =>
       accepting(async () => {
-        const [bytes, value] = [encodeText(genesis), encodeText(text)];
+        invariant(genesis.isWellFormed(), 'a genesis to store is not well-formed');
+        const value = encodeText(text);
         await commit(
-          { kind: 'create', session, genesis: bytes, tool_package: { digest, value }, head },
-          bytes.length + value.length,
+          { kind: 'create', session, genesis, tool_package: { digest, value }, head },
+          Buffer.byteLength(genesis) + value.length,
         );
       }),
     append: (session, commits, head) =>

@@ -55,6 +55,8 @@ export async function importCommand(
       const ofResponses = responses.size === 0 ? {} : { responses: evidence };
       output.object({ ...imported, blobs: { referred: refs.size, missing }, ...ofResponses });
       output.line(`${imported.session_id}: ${imported.version - imported.own_facts} events, every digest verified`);
+      if (imported.continued)
+        output.line('continued the copy that an import of this file, which was cut off, had begun');
       output.line(describeEnd(imported, asRecorded));
       if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
     } finally {

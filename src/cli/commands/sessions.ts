@@ -81,4 +81,5 @@ const COLOURS: Readonly<Record<SessionStatus, (text: string) => string>> = {
   waiting: pc.dim,
   requires_action: pc.yellow,
   paused: pc.yellow,
+  incomplete: pc.red,
 };
