@@ -3,7 +3,7 @@ import type { Digest, EventId, Position, SessionId, Version } from '../../schema
 import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, invariant, reject } from '../../schemas/rejection.ts';
-import { type HeadFacts, isIncomplete } from '../../schemas/session-head.ts';
+import { HeadFacts, isIncomplete } from '../../schemas/session-head.ts';
 import type { JournalCommit } from './journal.ts';
 
 export const unknownSession = (session: SessionId): Rejection =>
@@ -35,6 +35,10 @@ export const versionConflict = (session: SessionId, expected: Version, actual: V
 
 export const eventRepeated = (session: SessionId, event: EventId): Rejection =>
   reject('version_conflict', '', `session ${session} already contains the event id ${event}`);
+
+/** Refuses facts that no head could be read with again. */
+export const checkHead = (session: SessionId, head: HeadFacts): Rejection | null =>
+  HeadFacts.is(head) ? null : reject('internal', '', `the facts of session ${session} do not fit into its head`);
 
 interface Stated {
   readonly card: Pick<HeadFacts['card'], 'status'>;

@@ -5,8 +5,9 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, invariant } from '../../schemas/rejection.ts';
+import type { HeadFacts } from '../../schemas/session-head.ts';
 import type { Write } from './admission.ts';
-import { checkCommits } from './append-rules.ts';
+import { checkCommits, checkHead } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
 import { damagedDeletion } from './damaged-deletion.ts';
 import { sweepKey } from './keys.ts';
@@ -145,6 +146,11 @@ const deletionsOf = ({
     }),
 });
 
+function requireReadable(session: SessionId, head: HeadFacts): void {
+  const refused = checkHead(session, head);
+  if (refused !== null) throw new Refusal(refused);
+}
+
 function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
@@ -182,6 +188,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
     create: (session, genesis, { digest, text }, head) =>
       accepting(async () => {
+        requireReadable(session, head);
         invariant(genesis.isWellFormed(), 'a genesis to store is not well-formed');
         const value = encodeText(text);
         await commit(
@@ -193,6 +200,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
       accepting(() => {
         const refused = checkCommits(session, commits);
         if (refused !== null) throw new Refusal(refused);
+        requireReadable(session, head);
         // Encoded before queueing, so that commits that cannot be encoded fail only their own caller.
         const puts = commits.flatMap((one) => putsOfCommit(session, one));
         const bytes = puts.reduce((sum, { key, value }) => sum + key.length + value.length, APPEND_OVERHEAD_BYTES);
@@ -202,6 +210,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
       }),
     restate: (session, expected, head) =>
       accepting(async () => {
+        requireReadable(session, head);
         await commit({ kind: 'restate', session, expected, head }, APPEND_OVERHEAD_BYTES);
       }),
     ...deletionsOf({ handle, accepting, commit, sweep }),
