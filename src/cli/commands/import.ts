@@ -4,7 +4,7 @@ import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import pc from 'picocolors';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
-import type { Rejection } from '../../../schemas/rejection.ts';
+import type { Rejection, RejectionCode } from '../../../schemas/rejection.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
@@ -117,7 +117,13 @@ const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { miss
 /** The imported session. A file that does not verify ends the command with exit code 1: the file was checked. */
 function importedOrThrow(imported: Either<Rejection, Imported>, file: string): Imported {
   // `damaged` may also refer to the data directory; that message names no position of the file.
-  const isOfFile = isLeft(imported) && imported.left.code === 'damaged' && imported.left.message.startsWith('position');
+  const isOfFile = isLeft(imported) && OF_FILE.has(imported.left.code) && imported.left.message.startsWith('position');
   if (!isOfFile) return mustBe(imported);
-  throw new CommandFailure('damaged', `${file}, ${imported.left.message}. For details: refold verify ${file}`, 1);
+  throw new CommandFailure(
+    imported.left.code,
+    `${file}, ${imported.left.message}. For details: refold verify ${file}`,
+    1,
+  );
 }
+
+const OF_FILE: ReadonlySet<RejectionCode> = new Set<RejectionCode>(['damaged', 'too_large']);

@@ -27,6 +27,7 @@ import { headFacts } from '../../core/session-head.ts';
 import { makeSnapshot } from '../../core/snapshot.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
 import { beginCopy, completeCopy, growCopy } from './copy-stream.ts';
+import { findUnbounded } from './import-bounds.ts';
 import { storedCommit } from './records.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -52,7 +53,7 @@ export interface Imported extends SessionSummary {
 /**
  * Stores a stream as a new session, or the rest of it when an import of it was cut off: `session_exists` when the journal
  * contains anything else. A record that does not verify ends the import: `damaged`, with its position; `rules_unknown` when
- * only a later version of refold can fold it. Whatever ends it leaves an incomplete copy, or nothing.
+ * only a later version of refold can fold it; `too_large` for an event that no engine records. Whatever ends it leaves an incomplete copy, or nothing.
  */
 export async function importStream(
   { journal, blobs, own_facts_at_ms }: ImportPorts,
@@ -160,9 +161,13 @@ function newTarget(journal: Journal): Target {
     }
     // The last commits are stored together with the facts of the import's own.
     const failed = events >= EVENTS_PER_COMMIT_MAX ? await flush() : null;
-    pending.push(storedCommit(record));
+    if (failed !== null) return failed;
+    const commit = storedCommit(record);
+    const unbounded = findUnbounded(record, commit);
+    if (unbounded !== null) return unbounded;
+    pending.push(commit);
     events += record.events.length;
-    return failed;
+    return null;
   }
 
   return {
