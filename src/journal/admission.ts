@@ -7,7 +7,7 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import { type HeadFacts, type Tombstone, isIncomplete } from '../../schemas/session-head.ts';
 import { eventRepeated, sessionDeleted, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
 import { META_KEY, genesisKey, headKey, packageKey, sweepKey, tombstoneKey } from './keys.ts';
-import { completionOf } from './completed-copies.ts';
+import { completionOf } from './completion.ts';
 import { type Indexed, NOTHING, NOT_INDEXED, indexChanges } from './head-index.ts';
 import { type StoredHead, encodeStoredGenesis, encodeHead, encodeMeta, encodeTombstone } from './stored-values.ts';
 import type { Change, Put, Removal } from './store.ts';

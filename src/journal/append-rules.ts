@@ -40,7 +40,8 @@ export const eventRepeated = (session: SessionId, event: EventId): Rejection =>
 export const checkHead = (session: SessionId, head: HeadFacts): Rejection | null =>
   HeadFacts.is(head) ? null : reject('internal', '', `the facts of session ${session} do not fit into its head`);
 
-interface Stated {
+/** What of a head says whether a copy is complete. */
+export interface Stated {
   readonly card: Pick<HeadFacts['card'], 'status'>;
 }
 

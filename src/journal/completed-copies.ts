@@ -2,13 +2,10 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import { type HeadFacts, isIncomplete } from '../../schemas/session-head.ts';
+import { isIncomplete } from '../../schemas/session-head.ts';
 import type { KnownHead, StoredHeadOf, Write } from './admission.ts';
-import { checkStatus } from './append-rules.ts';
-import { genesisKey } from './keys.ts';
 import { rejectionOf } from './refusal.ts';
-import type { Put, StoreView } from './store.ts';
-import { encodeStoredGenesis } from './stored-values.ts';
+import type { StoreView } from './store.ts';
 import { readStoredGenesis } from './stream-reads.ts';
 
 /** The head of a session among those that were read. */
@@ -42,23 +39,4 @@ export async function readGeneses(
     }
   }
   return geneses;
-}
-
-interface HeadChange {
-  readonly before: KnownHead;
-  readonly after: HeadFacts;
-}
-
-/** What a new head puts beside itself: when it completes a copy, the genesis, which says so from the same write on. */
-export function completionOf(
-  session: SessionId,
-  { before, after }: HeadChange,
-  genesisOf: () => Either<Rejection, string>,
-): Either<Rejection, readonly Put[]> {
-  const refused = checkStatus(session, before, after);
-  if (refused !== null) return left(refused);
-  if (!isIncomplete(before) || isIncomplete(after)) return right([]);
-  const genesis = genesisOf();
-  if (isLeft(genesis)) return genesis;
-  return right([{ key: genesisKey(session), value: encodeStoredGenesis({ text: genesis.right, isComplete: true }) }]);
 }
