@@ -4,7 +4,7 @@ import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import { paint } from '../../shown/paint.ts';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
-import type { Rejection } from '../../../schemas/rejection.ts';
+import type { Rejection, RejectionCode } from '../../../schemas/rejection.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
@@ -55,6 +55,8 @@ export async function importCommand(
       const ofResponses = responses.size === 0 ? {} : { responses: evidence };
       output.object({ ...imported, blobs: { referred: refs.size, missing }, ...ofResponses });
       output.line(`${imported.session_id}: ${imported.version - imported.own_facts} events, every digest verified`);
+      if (imported.continued)
+        output.line('continued the copy that an import of this file, which was cut off, had begun');
       output.line(describeEnd(imported, asRecorded));
       if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
     } finally {
@@ -115,9 +117,7 @@ const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { miss
 /** The imported session. A file that does not verify ends the command with exit code 1: the file was checked. */
 function importedOrThrow(imported: Either<Rejection, Imported>, file: string): Imported {
   // `damaged` may also refer to the data directory; that message names no position of the file.
-  const codes: readonly string[] = ['damaged', 'measured_wrong'];
-  const isOfFile =
-    isLeft(imported) && codes.includes(imported.left.code) && imported.left.message.startsWith('position');
+  const isOfFile = isLeft(imported) && OF_FILE.has(imported.left.code) && imported.left.message.startsWith('position');
   if (!isOfFile) return mustBe(imported);
   throw new CommandFailure(
     imported.left.code,
@@ -125,3 +125,5 @@ function importedOrThrow(imported: Either<Rejection, Imported>, file: string): I
     1,
   );
 }
+
+const OF_FILE: ReadonlySet<RejectionCode> = new Set<RejectionCode>(['damaged', 'measured_wrong', 'too_large']);

@@ -81,4 +81,5 @@ const COLOURS: Readonly<Record<SessionStatus, (text: string) => string>> = {
   waiting: paint.dim,
   requires_action: paint.yellow,
   paused: paint.yellow,
+  incomplete: paint.red,
 };
