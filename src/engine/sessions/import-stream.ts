@@ -63,11 +63,14 @@ export async function importStream(
   records: AsyncIterable<StreamRecord>,
 ): Answer<Imported> {
   const target = newTarget(journal);
-  const stored = await storeWhatVerifies(records, blobs, target);
-  if (isLeft(stored)) return stored;
-  const result = stored.right;
-  if (result.divergence !== null) return left(await faultOf(result.divergence, target));
-  const end = endOf(result, own_facts_at_ms);
+  const end = await pipe(
+    () => storeWhatVerifies(records, blobs, target),
+    TE.chain((result) =>
+      result.divergence === null
+        ? TE.fromEither(endOf(result, own_facts_at_ms))
+        : TE.leftTask(() => faultOf(result.divergence as Divergence, target)),
+    ),
+  )();
   if (isLeft(end)) return end;
   const { own, state, chain } = end.right;
   const failed = (await putPages(blobs, own.sealed)) ?? (await target.finish(own.commits.map(storedCommit), state));
