@@ -70,8 +70,8 @@ function figure(
   process.stdout.write(`${EVENTS} events: ${what} ${shown}${unit} (at ${kind} ${bound}${unit})\n`);
   expect(value).toBeGreaterThan(0);
   if (!MEASURES) return;
-  if (kind === 'most') expect.soft(value, `${what}`).toBeLessThanOrEqual(bound);
-  else expect.soft(value, `${what}`).toBeGreaterThanOrEqual(bound);
+  if (kind === 'most') expect.soft(value, `figure: ${what}`).toBeLessThanOrEqual(bound);
+  else expect.soft(value, `figure: ${what}`).toBeGreaterThanOrEqual(bound);
 }
 
 beforeAll(async () => {

@@ -178,7 +178,7 @@ async function round(random: Random, number: number): Promise<void> {
     expect(position, `${who} is told of the event`).toBe(answer?.position);
     if (!counted) expect(first, `${who} is told who`).toBe(by);
     // A page sends its answer again under one event id; a terminal that lost its engine may find its own answer there.
-    if (who !== 'terminal') expect(counted, `${who}`).toBe(who === winner);
+    if (who !== 'terminal') expect(counted, `the answer of ${who}`).toBe(who === winner);
     else if (counted) expect(who).toBe(winner);
   }
 }
