@@ -145,7 +145,9 @@ async function round(random: Random, number: number): Promise<void> {
   for (const { page, go } of pages.values()) {
     await go('#/sessions');
     await go('#/waiting');
-    await page.locator('article.question', { hasText: digest }).waitFor();
+    // What has just come takes no answer.
+    const card = page.locator('article.question', { hasText: digest });
+    await card.locator('button[aria-disabled=false]').first().waitFor();
     // Its answer is on the way for a random while; sometimes for longer than the terminal takes.
     const isSlow = random.oneIn(3);
     await page.context().unrouteAll();

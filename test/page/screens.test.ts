@@ -159,7 +159,8 @@ test('two pages and a program answer one question: one counts, and the others ar
       return page.locator('article.question', { has: page.locator('a[href="#/session/harmless"]') });
     }),
   );
-  await Promise.all([first?.waitFor(), second?.waitFor()]);
+  // What has just come takes no answer.
+  await Promise.all([first, second].map((card) => card?.locator('button[aria-disabled=false]').first().waitFor()));
   const [outcome] = await Promise.all([
     program.ask('answer', {
       session_id: question.action.session_id,

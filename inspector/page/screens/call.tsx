@@ -5,6 +5,7 @@ import { visible } from '../../../src/shown/visible.ts';
 import type { Absent, CallAddress, CallDetail, ChangedFile, Outcome, ShownText } from '../../protocol.ts';
 import { type SourceNow, refusalOf, untilOver, useApp, useAsk } from '../app.ts';
 import { OutcomeNote } from '../acts.tsx';
+import { Careful, SureButton } from '../careful.tsx';
 import { To } from '../links.tsx';
 import { Answered, DiffLines, Heading } from '../panel.tsx';
 import { Said, Shown, ShownWithFiles } from '../text.tsx';
@@ -169,9 +170,14 @@ function Undo({ source, detail: { undo, address } }: Omit<DetailProps, 'of'>): J
                 </p>
               )}
               {source.can.act ? (
-                <button type="button" onClick={run}>
-                  put these files back
-                </button>
+                <Careful
+                  class="steps"
+                  label="put the files back"
+                  shows={JSON.stringify(named)}
+                  isOver={outcome.value?.taken === true}
+                >
+                  <SureButton onPress={run}>put these files back</SureButton>
+                </Careful>
               ) : null}
               <p class="note">
                 with a bridge of its own: <code>{visible(command)}</code>
