@@ -26,7 +26,7 @@ type FaultFound = Omit<Divergence, 'what' | 'commit' | 'code'> & { readonly what
 
 const events = (count: number): string => `${count} ${count === 1 ? 'event' : 'events'}`;
 
-const where = (position: number): string => (position < 0 ? 'the genesis record' : `position ${position}`);
+const where = (position: number): string => (position < 0 ? 'the genesis record' : `event ${position + 1}`);
 
 function chainVerdict(fold: StreamFold): Verdict {
   const { events: checked, fault } = fold.chain();

@@ -7,7 +7,7 @@ import type { Act, Outcome } from '../protocol.ts';
 import { refusalOf, useApp } from './app.ts';
 import { Careful, SureButton } from './careful.tsx';
 import { To } from './links.tsx';
-import { At, RefusalNote } from './panel.tsx';
+import { At, RefusalNote, eventName } from './panel.tsx';
 
 const PRESETS = ['default', 'steerable', 'september', 'careful', 'allow_all', 'read_only'] as const;
 
@@ -76,7 +76,7 @@ export function OutcomeNote({ outcome, done }: { readonly outcome: Outcome; read
     return (
       <p class="done" role="status">
         {done}
-        {outcome.position !== null && ` (event ${outcome.position})`}:{' '}
+        {outcome.position !== null && ` (${eventName(outcome.position)})`}:{' '}
         <To to={{ screen: 'session', of: outcome.session_id, at: outcome.position }}>{visible(outcome.session_id)}</To>
       </p>
     );
@@ -85,8 +85,8 @@ export function OutcomeNote({ outcome, done }: { readonly outcome: Outcome; read
   if (first === null) return <RefusalNote refusal={refused} />;
   return (
     <p class="fault" role="alert">
-      {first.by === null ? 'Somebody' : visible(first.by)} was first: {first.what} at <At ms={first.at_ms} /> (event{' '}
-      {first.position}){first.message !== null && `: ${visible(first.message)}`}
+      {first.by === null ? 'Somebody' : visible(first.by)} was first: {first.what} at <At ms={first.at_ms} /> (
+      {eventName(first.position)}){first.message !== null && `: ${visible(first.message)}`}
     </p>
   );
 }

@@ -101,7 +101,8 @@ async function answerOnPage({ who, digest, button }: PersonAtPage): Promise<Told
     throw new Error(`${who} is not told: ${await page.locator('main').innerText()}`, { cause: error });
   });
   const [, counted, first, position] = SAID.exec(note) ?? [];
-  return { who, counted: counted !== undefined, position: Number(counted ?? position), first: first ?? null };
+  // The page counts events from 1.
+  return { who, counted: counted !== undefined, position: Number(counted ?? position) - 1, first: first ?? null };
 }
 
 /** `refold approve`, again when the engine was not there. */
