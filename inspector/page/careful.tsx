@@ -5,7 +5,7 @@ import { useContext, useEffect, useRef } from 'preact/hooks';
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 
 /** A part of the page takes something after it was seen for so long, in milliseconds. */
-export const SEEN_AFTER_MS = 1_000;
+const SEEN_AFTER_MS = 1_000;
 /** How often it is looked whether it has moved, in milliseconds. */
 const LOOK_EVERY_MS = 100;
 /** Layout is rounded to parts of a pixel. */

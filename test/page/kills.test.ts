@@ -91,10 +91,14 @@ interface PersonAtPage {
   readonly button: string;
 }
 
-async function answerOnPage({ who, digest, button }: PersonAtPage): Promise<Told> {
+async function pressOnPage({ who, digest, button }: PersonAtPage): Promise<void> {
   const { page } = pages.get(who) as Opened;
   const card = page.locator('article.question', { hasText: digest });
   await card.getByRole('button', { name: button, exact: true }).click();
+}
+
+async function toldOnPage({ who }: PersonAtPage): Promise<Told> {
+  const { page } = pages.get(who) as Opened;
   // While the engine is away, the page also says that it does not answer.
   const said = page.locator('main .done, main .fault[role=alert]', { hasText: SAID }).first();
   const note = await said.innerText().catch(async (error: unknown) => {
@@ -159,12 +163,14 @@ async function round(random: Random, number: number): Promise<void> {
     });
   }
   inTerminal = answerInTerminal(id, call, digest);
+  const atPages: readonly PersonAtPage[] = [
+    { who: 'ada', digest, button: 'allow once' },
+    { who: 'bob', digest, button: 'deny' },
+  ];
+  // A page that has lost its engine says so above the cards, and a card that has moved takes no answer for a while.
+  await Promise.all(atPages.map(pressOnPage));
   const [told] = await Promise.all([
-    Promise.all([
-      inTerminal,
-      answerOnPage({ who: 'ada', digest, button: 'allow once' }),
-      answerOnPage({ who: 'bob', digest, button: 'deny' }),
-    ]),
+    Promise.all([inTerminal, ...atPages.map(toldOnPage)]),
     killAndStart(random, VICTIMS[number % VICTIMS.length] ?? []),
   ]);
   const answers = (await must(world.client.records(id)))
