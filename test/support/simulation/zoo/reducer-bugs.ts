@@ -75,9 +75,11 @@ vi.mock(import('../../../../reducers/answer-admission.ts'), async (load) => {
     ...real,
     admitConfirmation: (state, event) => {
       const refused = real.admitConfirmation(state, event);
-      return planted.bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch'
-        ? null
-        : refused;
+      const { bug } = planted;
+      const taken =
+        (bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch') ||
+        (bug === 'an answer with another preview' && refused?.code === 'preview_mismatch');
+      return taken ? null : refused;
     },
   };
 });
@@ -278,6 +280,7 @@ export const REDUCER_BUGS: Bugs = {
   'force beats deny': { seed: 317, breaks: 'deny wins' },
   'conflicts are not seen': { seed: 1, breaks: 'no conflicting calls overlap' },
   'an approval of other arguments': { seed: 50, breaks: 'approvals bound' },
+  'an answer with another preview': { seed: 1, breaks: 'approvals bound' },
   'a new policy is for later calls': { seed: 6, breaks: 'deny wins' },
   'an override is for later calls': { seed: 45, breaks: 'deny wins' },
   'a host session closes for later calls': { seed: 15, breaks: 'deny wins' },
