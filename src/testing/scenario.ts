@@ -366,6 +366,7 @@ interface DrawnWithPreviews extends Omit<Drawn, 'previews'> {
 /** None in most scenarios, because they keep calls from running. */
 const seldom = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<readonly T[]> =>
   fc.oneof(
+    { withCrossShrink: true },
     { weight: 2, arbitrary: fc.constant<readonly T[]>([]) },
     { weight: 1, arbitrary: fc.array(arbitrary, { minLength: 1, maxLength }) },
   );
