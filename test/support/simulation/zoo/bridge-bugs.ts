@@ -227,7 +227,7 @@ export const BRIDGE_BUGS: Bugs = {
       return written === '' ? reply : { ...reply, content: written };
     }),
   },
-  'files are not compared with the preview': { seed: 1, breaks: 'approvals bound' },
+  'files are not compared with the preview': { seed: 24, breaks: 'approvals bound' },
   'the plan is not checked': { seed: 40, breaks: 'only the plan runs' },
   'a report is not sent again': {
     seed: 120,
