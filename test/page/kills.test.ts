@@ -94,7 +94,10 @@ interface PersonAtPage {
 async function pressOnPage({ who, digest, button }: PersonAtPage): Promise<void> {
   const { page } = pages.get(who) as Opened;
   const card = page.locator('article.question', { hasText: digest });
-  await card.getByRole('button', { name: button, exact: true }).click();
+  const sent = card.getByText('the answer is on its way');
+  // A card that has just moved takes no press.
+  do await card.getByRole('button', { name: button, exact: true }).click();
+  while (!(await sent.isVisible()));
 }
 
 async function toldOnPage({ who }: PersonAtPage): Promise<Told> {
@@ -147,28 +150,35 @@ async function killAndStart(random: Random, victims: readonly string[]): Promise
 async function round(random: Random, number: number): Promise<void> {
   const { id, call, digest } = await newQuestion(number);
   let inTerminal: Promise<Told> | null = null;
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   for (const { page, go } of pages.values()) {
     await go('#/sessions');
     await go('#/waiting');
-    // What has just come takes no answer.
+    // What has just come, or was not seen, takes no answer.
     const card = page.locator('article.question', { hasText: digest });
+    await card.getByRole('button').first().scrollIntoViewIfNeeded();
     await card.locator('button[aria-disabled=false]').first().waitFor();
-    // Its answer is on the way for a random while; sometimes for longer than the terminal takes.
+    // Its answer is on the way until the terminal begins, and for a random while; sometimes for longer than the terminal takes.
     const isSlow = random.oneIn(3);
     await page.context().unrouteAll();
     await page.context().route(/\/v1\/sessions\/[^/]+\/events$/, async (route) => {
+      await begun;
       if (isSlow) await inTerminal?.catch(() => undefined);
       else await randomWhile(random);
       await route.continue();
     });
   }
-  inTerminal = answerInTerminal(id, call, digest);
   const atPages: readonly PersonAtPage[] = [
     { who: 'ada', digest, button: 'allow once' },
     { who: 'bob', digest, button: 'deny' },
   ];
-  // A page that has lost its engine says so above the cards, and a card that has moved takes no answer for a while.
+  // Both are pressed before anything is killed: a page that has lost its engine says so above the cards, which moves them.
   await Promise.all(atPages.map(pressOnPage));
+  inTerminal = answerInTerminal(id, call, digest);
+  begin();
   const [told] = await Promise.all([
     Promise.all([inTerminal, ...atPages.map(toldOnPage)]),
     killAndStart(random, VICTIMS[number % VICTIMS.length] ?? []),
