@@ -52,16 +52,11 @@ export function newPerson(options: PersonOptions): Person {
   const isAwaited = newPatience();
   const policies = (): number => stored()?.events.filter(({ kind }) => kind === 'ConsentPolicySet').length ?? 0;
 
-  const sleep = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      clock.after(ms, resolve);
-    });
-
   async function untilAnswered<A>(ask: () => Promise<Either<Rejection, A>>): Promise<Either<Rejection, A>> {
     for (;;) {
       const answer = await ask();
       if (isRight(answer) || !UNAVAILABLE.has(answer.left.code)) return answer;
-      await sleep(REPEAT_MS);
+      await sleep(clock, REPEAT_MS);
     }
   }
 
@@ -128,6 +123,11 @@ export function newPerson(options: PersonOptions): Person {
   void begin();
   return { pending: () => pending };
 }
+
+const sleep = (clock: ProcessClock, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.after(ms, resolve);
+  });
 
 /** Says whether a person still waits for the preview of a question, which the answer would name. Asked once a round. */
 function newPatience(): (effect: Effect, question: string) => boolean {

@@ -96,20 +96,13 @@ export class SimWorld {
       isAlive: (owner) => this.#isAlive(owner),
       own: options.laws,
     });
-    this.#actions = newBridgeActions({
-      laws: this.laws,
+    const shared = {
       judge: this.judge,
-      time,
-      previews: scenario.previews === true,
-      script: (id) => this.#script(id),
-      trace: (line) => this.#trace(line),
-    });
-    this.#models = newSimModels({
-      script: (id) => this.#script(id),
-      storedSessions: this.laws.storedSessions,
-      judge: this.judge,
-      trace: (line) => this.#trace(line),
-    });
+      script: (id: SessionId) => this.#script(id),
+      trace: (line: string) => this.#trace(line),
+    };
+    this.#actions = newBridgeActions({ ...shared, laws: this.laws, time, previews: scenario.previews === true });
+    this.#models = newSimModels({ ...shared, storedSessions: this.laws.storedSessions });
     this.#disk = newSimDisk({
       time,
       faults: scenario.disk,
@@ -139,7 +132,6 @@ export class SimWorld {
   /** Runs the whole scenario. `judge` holds the violations. */
   async run(): Promise<void> {
     const { scenario } = this.#options;
-    const { previews = false } = scenario;
     await this.#openEngine();
     for (let slot = 0; slot < scenario.bridges; slot += 1) this.#startBridge(slot);
     for (const [index, script] of scenario.sessions.entries()) {
@@ -148,6 +140,7 @@ export class SimWorld {
       const client = this.#network.clientOf(`person-${index + 1}`, clock);
       const stored = () => this.laws.storedSessions.get(id) ?? null;
       const onConfirmed = (event_id: string) => this.#confirmed.push({ id, event_id });
+      const previews = scenario.previews === true;
       const canUndo = (): boolean => this.laws.canUndo();
       this.#people.push(newPerson({ client, clock, id, script, stored, previews, canUndo, onConfirmed }));
     }
