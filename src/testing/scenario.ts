@@ -359,9 +359,7 @@ type Drawn = Parameters<typeof withFlaws>[0] & {
   readonly models: readonly { readonly session: number; readonly model: ModelScript }[];
 };
 
-interface DrawnWithPreviews extends Omit<Drawn, 'previews'> {
-  readonly previewed: readonly PreviewScript[];
-}
+type DrawnWithPreviews = Drawn & { readonly scripts: readonly PreviewScript[] };
 
 /** None in most scenarios, because they keep calls from running. */
 const seldom = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<readonly T[]> =>
@@ -386,12 +384,10 @@ const drawn = fc.record<DrawnWithPreviews>({
   grants: seldom(granted, 1),
   strangers: fc.array(stranger, { maxLength: 3 }),
   models: seldom(fc.record({ session: fc.nat({ max: 1 }), model: modelScript }), 2),
-  previewed: seldom(previewScript, 3),
+  scripts: seldom(previewScript, 3),
 });
 
-const SCENARIOS = drawn.map(({ previewed, ...made }) =>
-  withPreviews(withFlaws(withChanges(withModels(made))), previewed),
-);
+const SCENARIOS = drawn.map(({ scripts, ...made }) => withPreviews(withFlaws(withChanges(withModels(made))), scripts));
 
 /** The scenario of a seed, always the same one. Throws a RangeError when the seed is not a whole number. */
 export const scenarioOf = (seed: number): Scenario => {

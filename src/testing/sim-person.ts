@@ -43,34 +43,20 @@ interface PersonOptions {
   readonly onConfirmed: (event_id: string) => void;
 }
 
-export function newPerson({
-  client,
-  clock,
-  id,
-  script,
-  stored,
-  previews,
-  canUndo,
-  onConfirmed,
-}: PersonOptions): Person {
+export function newPerson(options: PersonOptions): Person {
+  const { client, clock, id, script, stored, previews, canUndo, onConfirmed } = options;
   const state = (): SessionState | null => stored()?.state() ?? null;
   let pending = 0;
   let sent = 0;
   const asked = new Set<string>();
-  /** How many rounds the person has waited for the preview of a question. */
-  const waited = new Map<string, number>();
+  const isAwaited = newPatience();
   const policies = (): number => stored()?.events.filter(({ kind }) => kind === 'ConsentPolicySet').length ?? 0;
-
-  const sleep = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      clock.after(ms, resolve);
-    });
 
   async function untilAnswered<A>(ask: () => Promise<Either<Rejection, A>>): Promise<Either<Rejection, A>> {
     for (;;) {
       const answer = await ask();
       if (isRight(answer) || !UNAVAILABLE.has(answer.left.code)) return answer;
-      await sleep(REPEAT_MS);
+      await sleep(clock, REPEAT_MS);
     }
   }
 
@@ -108,14 +94,6 @@ export function newPerson({
     if (event !== null) await submit(event);
   }
 
-  /** Whether the person still waits for the preview of a question, which an answer would name. */
-  function isAwaited(effect: Effect, question: string): boolean {
-    if (!awaitsPreview(effect)) return false;
-    const rounds = (waited.get(question) ?? 0) + 1;
-    waited.set(question, rounds);
-    return rounds <= PREVIEW_ROUNDS;
-  }
-
   /** Answers the open questions, the last one first, each once under each policy. */
   async function answer(): Promise<void> {
     const now = state();
@@ -144,6 +122,22 @@ export function newPerson({
   clock.after(ROUND_MS, () => void answer());
   void begin();
   return { pending: () => pending };
+}
+
+const sleep = (clock: ProcessClock, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.after(ms, resolve);
+  });
+
+/** Says whether a person still waits for the preview of a question, which the answer would name. Asked once a round. */
+function newPatience(): (effect: Effect, question: string) => boolean {
+  const waited = new Map<string, number>();
+  return (effect, question) => {
+    if (!awaitsPreview(effect)) return false;
+    const rounds = (waited.get(question) ?? 0) + 1;
+    waited.set(question, rounds);
+    return rounds <= PREVIEW_ROUNDS;
+  };
 }
 
 const UNAVAILABLE: ReadonlySet<string> = new Set([

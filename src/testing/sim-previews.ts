@@ -1,6 +1,6 @@
 // The previews of a simulated world: what a bridge finds that is asked what a call would do, how long that takes, and who
 // changes the file afterwards.
-import type { IngressEvent } from '../../schemas/event.ts';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import { type SessionId, brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { Submit } from '../../schemas/wire.ts';
@@ -8,6 +8,7 @@ import type { ToolPreview, ToolTarget } from './bridge-world.ts';
 import type { StoredSession } from './laws/stored-session.ts';
 import type { PreviewScript } from './preview-script.ts';
 import type { CallScript } from './scenario.ts';
+import type { Exchange, SimNetwork } from './sim-network.ts';
 import type { ProcessClock, SimTime } from './sim-time.ts';
 import type { SimWorkspace } from './sim-workspace.ts';
 
@@ -54,18 +55,19 @@ export function newSimPreviews({ time, workspace, trace }: SimPreviewsOptions): 
   };
 }
 
-/** The same report of a preview under another event id, when the scenario has the call previewed twice; else null. */
-export function secondReport(
-  request: readonly unknown[],
-  stored: StoredSession | undefined,
-): readonly [session: SessionId, request: Submit] | null {
+/** Reports a preview that was taken again at once, under another event id, when the scenario has it reported twice. */
+export function reportAgain(
+  { from, method, request, answer }: Exchange,
+  sessions: ReadonlyMap<SessionId, StoredSession>,
+  network: Pick<SimNetwork, 'direct'>,
+): void {
+  if (method !== 'submit' || isLeft(answer)) return;
   const [session, submit] = request as readonly [SessionId, Submit];
   const [event] = submit.events;
-  if (event?.kind !== 'CallPreviewed' || event.event_id?.endsWith(AGAIN) === true) return null;
-  const { how } = previewScriptOf(stored?.call(event.call_id)?.observed.arguments);
-  if (how !== 'twice') return null;
-  const again: IngressEvent['event_id'] = brand(`${event.event_id}${AGAIN}`);
-  return [session, { ...submit, events: [{ ...event, event_id: again }] }];
+  if (event?.kind !== 'CallPreviewed' || event.event_id?.endsWith(AGAIN) === true) return;
+  if (previewScriptOf(sessions.get(session)?.call(event.call_id)?.observed.arguments).how !== 'twice') return;
+  const again = brand<'EventId'>(`${event.event_id}${AGAIN}`);
+  void network.direct(from, 'submit', [session, { ...submit, events: [{ ...event, event_id: again }] }]);
 }
 
 const AGAIN = '-again';

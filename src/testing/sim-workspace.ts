@@ -14,7 +14,7 @@ export interface SimWorkspace {
   /** Somebody who is no tool writes a file, by its whole path. */
   edit(path: string, text: string): void;
   /** The digest of a file, by its whole path; null when there is none. */
-  digestOf(path: string): Digest | null;
+  readonly digestOf: (path: string) => Digest | null;
   /** The execution that wrote the content these changes name; null when there is none. */
   writerOf(files: readonly FileBefore[]): Execution | null;
   /** Restores files, all or none. */

@@ -1,6 +1,6 @@
 // One simulated world: the real engine, the bridges under test and people, each a process with a separate clock, connected by
 // an unreliable network and a slow disk. It is single-threaded and deterministic for each scenario.
-import { isLeft, isRight } from 'fp-ts/lib/Either.js';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import { type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import { RETRY_MS, SIM_PATIENCE_MS, SIM_TIMERS_MAX } from '../../schemas/limits.ts';
 import type { EnginePorts } from '../engine/engine.ts';
@@ -22,7 +22,7 @@ import { type SimModels, newSimModels } from './sim-model.ts';
 import type { SimWorldOptions } from './sim-options.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
-import { secondReport } from './sim-previews.ts';
+import { reportAgain } from './sim-previews.ts';
 import { intrude } from './sim-stranger.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
 import { SIM_TOOLS } from './sim-tools.ts';
@@ -96,20 +96,13 @@ export class SimWorld {
       isAlive: (owner) => this.#isAlive(owner),
       own: options.laws,
     });
-    this.#actions = newBridgeActions({
-      laws: this.laws,
+    const shared = {
       judge: this.judge,
-      time,
-      previews: scenario.previews === true,
-      script: (id) => this.#script(id),
-      trace: (line) => this.#trace(line),
-    });
-    this.#models = newSimModels({
-      script: (id) => this.#script(id),
-      storedSessions: this.laws.storedSessions,
-      judge: this.judge,
-      trace: (line) => this.#trace(line),
-    });
+      script: (id: SessionId) => this.#script(id),
+      trace: (line: string) => this.#trace(line),
+    };
+    this.#actions = newBridgeActions({ ...shared, laws: this.laws, time, previews: scenario.previews === true });
+    this.#models = newSimModels({ ...shared, storedSessions: this.laws.storedSessions });
     this.#disk = newSimDisk({
       time,
       faults: scenario.disk,
@@ -124,22 +117,16 @@ export class SimWorld {
       faults: scenario.messages,
       engine: () => this.#engine,
       onAnswer: (exchange) => {
-        const { from, method, request, answer } = exchange;
+        const { from, method, answer } = exchange;
         this.#trace(`${from} ${method} ${isLeft(answer) ? answer.left.code : 'done'}`);
         this.laws.answered(exchange);
-        if (method === 'submit' && isRight(answer)) this.#reportAgain(from, request);
+        reportAgain(exchange, this.laws.storedSessions, this.#network);
       },
       onFault: (from, { what }) => {
         this.#trace(`${from} ${what}`);
         this.laws.disturbed(from);
       },
     });
-  }
-
-  /** A preview that the scenario has reported twice. */
-  #reportAgain(from: string, request: readonly unknown[]): void {
-    const again = secondReport(request, this.laws.storedSessions.get(request[0] as SessionId));
-    if (again !== null) void this.#network.direct(from, 'submit', again);
   }
 
   /** Runs the whole scenario. `judge` holds the violations. */
@@ -153,18 +140,9 @@ export class SimWorld {
       const client = this.#network.clientOf(`person-${index + 1}`, clock);
       const stored = () => this.laws.storedSessions.get(id) ?? null;
       const onConfirmed = (event_id: string) => this.#confirmed.push({ id, event_id });
-      this.#people.push(
-        newPerson({
-          client,
-          clock,
-          id,
-          script,
-          stored,
-          previews: scenario.previews === true,
-          canUndo: () => this.laws.canUndo(),
-          onConfirmed,
-        }),
-      );
+      const previews = scenario.previews === true;
+      const canUndo = (): boolean => this.laws.canUndo();
+      this.#people.push(newPerson({ client, clock, id, script, stored, previews, canUndo, onConfirmed }));
     }
     for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#applyFault(fault));
     for (const { atMs, claims } of scenario.strangers ?? [])

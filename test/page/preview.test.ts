@@ -37,7 +37,7 @@ const POLICY = {
 
 const eventsOf = async (id: SessionId): Promise<readonly IngressEvent[]> =>
   (await must(world.client.records(id))).flatMap((record) =>
-    record.kind === 'commit' ? [...eventsIn(record)].map(({ event }) => event as IngressEvent) : [],
+    record.kind === 'commit' ? [...eventsIn(record)].map(({ event }) => event) : [],
   );
 
 /** Presses a button of the card until the answer is on record: a card takes none before a person could have read it. */

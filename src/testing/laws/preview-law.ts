@@ -8,7 +8,7 @@ import type { Judge } from './judge.ts';
 import type { CallEntry } from './stored-session.ts';
 
 /** Notes a preview as it becomes durable. */
-export function notePreview(
+export function recordPreview(
   call: CallEntry | undefined,
   { call_id, preview }: EventOfKind<'CallPreviewed'>,
   judge: Judge,

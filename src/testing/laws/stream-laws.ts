@@ -9,7 +9,7 @@ import type { CallStatus, SessionState, TranscriptEntry } from '../../../schemas
 import type { StoredSession, CallEntry, FoldedEvent } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 import { checkAttempt, checkRetry, scheduleRetry } from './retry-law.ts';
-import { noteNamed, notePreview } from './preview-law.ts';
+import { noteNamed, recordPreview } from './preview-law.ts';
 import { checkUndo } from './undo-laws.ts';
 import { checkAuthority } from './authority-laws.ts';
 
@@ -22,7 +22,7 @@ export function checkEvent(stored: StoredSession, folded: FoldedEvent, judge: Ju
   else if (event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result')
     checkSettled(stored, folded, judge);
   else if (event.kind === 'user.tool_confirmation') checkConfirmed(stored, event, judge);
-  else if (event.kind === 'CallPreviewed') notePreview(stored.call(event.call_id), event, judge);
+  else if (event.kind === 'CallPreviewed') recordPreview(stored.call(event.call_id), event, judge);
   else if (event.kind === 'LeaseExpired') loseCall(stored, folded, judge);
   else if (event.kind === 'UndoRequested' || event.kind === 'UndoSettled') checkUndo(stored, event, judge);
   else if (event.kind === 'ToolCallsObserved') {
