@@ -115,9 +115,13 @@ async function previewOf(
   return { state: 'shown', digest: preview.digest, lines: readDiff(diff).map(lineOf) };
 }
 
-const lineOf = ({ mark, text }: PreviewLine): DiffLine => ({ sign: SIGNS[mark], text });
+function lineOf({ mark, text }: PreviewLine): DiffLine {
+  if (mark !== 'place') return { sign: SIGNS[mark], text };
+  const [, place] = /^@@ (.*) @@$/.exec(text) ?? [];
+  return place === undefined ? { sign: '»', text: text.replace(/^\\ /, '') } : { sign: '@', text: place };
+}
 
-const SIGNS = { '+': '+', '-': '-', ' ': ' ', '|': ' ', note: '»', place: '@' } as const;
+const SIGNS = { '+': '+', '-': '-', ' ': ' ', '|': ' ', note: '»' } as const;
 
 /** The arguments that a pattern may stand for: a text, or a list of words. */
 const patternsIn = (args: JsonObject): readonly string[] =>
