@@ -60,13 +60,14 @@ const resultOf = ({ tool_name, call_id }: ToolCallObserved, output: StreamedText
 /** The text of a turn, and what it cost. */
 function* written({ event }: FoldedEvent): Generator<ClientEvent> {
   if (event.kind !== 'ToolCallsObserved' && event.kind !== 'ContextCompacted') return;
-  if (event.usage !== undefined) yield { event: 'usage', data: event.usage };
   const text = event.kind === 'ToolCallsObserved' ? textOf(event.content ?? null) : '';
-  if (text === '') return;
-  const block = { block_index: 0, block_type: 'text' } as const;
-  yield { event: 'content_block_start', data: block };
-  yield { event: 'text_delta', data: { text } };
-  yield { event: 'content_block_stop', data: block };
+  if (text !== '') {
+    const block = { block_index: 0, block_type: 'text' } as const;
+    yield { event: 'content_block_start', data: block };
+    yield { event: 'text_delta', data: { text } };
+    yield { event: 'content_block_stop', data: block };
+  }
+  if (event.usage !== undefined) yield { event: 'usage', data: event.usage };
 }
 
 /** The calls that the event adds, each with its result when it has one already: it was rejected, or its whole turn was refused. */
