@@ -7,11 +7,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Access, ROUTES, type RouteName } from '../../schemas/access.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import {
-  BLOB_BYTES_MAX,
-  LEASES_WAITING_MAX,
-  SUBMITS_TOGETHER_MAX,
-} from '../../schemas/limits.ts';
+import { BLOB_BYTES_MAX, LEASES_WAITING_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
   CreateSession,

@@ -29,8 +29,10 @@ export function textsOf(events: readonly StreamedEvent[]): readonly unknown[] {
   return texts;
 }
 
+type Step = readonly [what: 'open' | 'close', name: string];
+
 /** Opens and closes things by name; none is opened while it is open, or closed while it is not. Returns those left open. */
-function openAfter(steps: Iterable<readonly [what: 'open' | 'close', name: string]>): ReadonlySet<string> {
+function openAfter(steps: Iterable<Step>): ReadonlySet<string> {
   const open = new Set<string>();
   for (const [what, name] of steps) {
     expect(open.has(name), `${what} ${name}`).toBe(what === 'close');
@@ -40,11 +42,17 @@ function openAfter(steps: Iterable<readonly [what: 'open' | 'close', name: strin
   return open;
 }
 
+export interface OpenInStream {
+  readonly calls: readonly string[];
+  readonly questions: ReadonlySet<string>;
+  readonly runs: ReadonlySet<string>;
+}
+
 /**
  * Checks a whole stream: ids rise, each call has one result, each question one answer at most, and each run one beginning and
  * one end. Returns what is still open.
  */
-export function checkStream(events: readonly StreamedEvent[]) {
+export function checkStream(events: readonly StreamedEvent[]): OpenInStream {
   const ids = events.map(({ id = '' }) => id.split('.').map(Number));
   const order = ids.map(([position = -1, number = Number.MAX_SAFE_INTEGER]) => [position, number] as const);
   for (const [index, [position, number]] of order.slice(1).entries()) {
@@ -60,16 +68,16 @@ export function checkStream(events: readonly StreamedEvent[]) {
     if (item.event === 'tool_result') expect(calls.get(item.data.tool_call_id)).toBeGreaterThanOrEqual(0);
   }
   const questions = openAfter(
-    events.flatMap((item) =>
+    events.flatMap((item): readonly Step[] =>
       item.event === 'hitl_request'
-        ? [['open', item.data.request_id] as const]
+        ? [['open', item.data.request_id]]
         : item.event === 'hitl_resolved'
-          ? [['close', item.data.request_id] as const]
+          ? [['close', item.data.request_id]]
           : [],
     ),
   );
   const begun = events.flatMap((item) => (item.event === 'thread_lifecycle' ? [item.data] : []));
-  const runs = openAfter(begun.map(({ phase, turn_id }) => [phase === 'started' ? 'open' : 'close', turn_id] as const));
+  const runs = openAfter(begun.map(({ phase, turn_id }): Step => [phase === 'started' ? 'open' : 'close', turn_id]));
   const ended = begun.filter(({ phase }) => phase !== 'started').map(({ turn_id }) => turn_id);
   expect(new Set(ended).size).toBe(ended.length);
   return { calls: [...calls].flatMap(([id, open]) => Array<string>(open).fill(id)), questions, runs };

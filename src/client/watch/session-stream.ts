@@ -127,4 +127,5 @@ async function genesisOf(client: StreamClient, session: SessionId): Promise<Repl
   throw new RejectedError(reject('damaged', '', `the stream of ${session} has no genesis record`));
 }
 
-const withSignal = (signal?: AbortSignal): { readonly signal?: AbortSignal } => (signal === undefined ? {} : { signal });
+const withSignal = (signal?: AbortSignal): { readonly signal?: AbortSignal } =>
+  signal === undefined ? {} : { signal };

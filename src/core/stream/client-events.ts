@@ -52,7 +52,11 @@ function* resultAt(batch: ActiveToolBatch, index: number): Generator<ClientEvent
   yield resultOf(call, textOf(output), status === 'succeeded' ? null : (code ?? status));
 }
 
-const resultOf = ({ tool_name, call_id }: ToolCallObserved, output: StreamedText, error: string | null): ClientEvent => ({
+const resultOf = (
+  { tool_name, call_id }: ToolCallObserved,
+  output: StreamedText,
+  error: string | null,
+): ClientEvent => ({
   event: 'tool_result',
   data: { tool: tool_name, tool_call_id: call_id, output, error },
 });
@@ -129,7 +133,8 @@ function* openedQuestions({ event, before, after }: FoldedEvent): Generator<Clie
         request_id,
         task_id: after.session_id,
         kind,
-        question: kind === 'permission' ? `Allow the call of ${call.tool_name}?` : `What is the result of ${call.tool_name}?`,
+        question:
+          kind === 'permission' ? `Allow the call of ${call.tool_name}?` : `What is the result of ${call.tool_name}?`,
         created_at: event.at_ms,
         tool: call.tool_name,
         tool_call_id: call.call_id,
@@ -164,5 +169,5 @@ const textOf = (content: Content | null): StreamedText =>
 
 function inputOf(call: ToolCallObserved): StreamedInput {
   const shown = shownArguments(call);
-  return call.arguments_ref !== undefined && isInline(call.arguments_ref) ? call.arguments_ref.text : (shown as StreamedInput);
+  return call.arguments_ref !== undefined && isInline(call.arguments_ref) ? call.arguments_ref.text : shown;
 }

@@ -17,6 +17,8 @@ export function placeAfter(id: string | undefined): Either<Rejection, StreamPlac
     return left(reject('invalid_shape', '/last-event-id', message));
   }
   return right(
-    number === undefined ? { position: Number(position) + 1, skip: 0 } : { position: Number(position), skip: Number(number) },
+    number === undefined
+      ? { position: Number(position) + 1, skip: 0 }
+      : { position: Number(position), skip: Number(number) },
   );
 }

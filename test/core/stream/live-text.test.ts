@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BlobText } from '../../../schemas/content.ts';
 import { EXCERPT_CHARS } from '../../../schemas/limits.ts';
-import { type Digest, type RunId, brand } from '../../../schemas/ids.ts';
+import { type Digest, brand } from '../../../schemas/ids.ts';
 import type { DeltaFrame } from '../../../schemas/wire.ts';
 import { type StreamedEvent, type StreamedText, newLiveText } from '../../../src/core/index.ts';
 import { textsOf } from '../../support/client-streams.ts';
@@ -61,7 +61,7 @@ test.each<[string, readonly DeltaFrame[]]>([
   ['that was retracted', [frame('Hel'), frame('', { retract: true })]],
   ['of another attempt', [frame('Bye'), frame('Hel', { retract: true })]],
   ['of another turn', [frame('Hel', { turn: 2 }), frame('Hel')]],
-  ['of another run', [frame('Hel', { run_id: brand<'RunId'>('run-0') as RunId }), frame('Hel')]],
+  ['of another run', [frame('Hel', { run_id: brand<'RunId'>('run-0') }), frame('Hel')]],
 ])('a text %s comes whole', (_what, frames) => {
   expect(textsOf(seen(frames, 'Hello'))).toEqual(['Hello']);
 });
@@ -89,7 +89,9 @@ test('a long text that was seen whole is only closed; else its blob is named', (
 
 test('whatever was seen, the text is the recorded one, once', () => {
   const words = fc.array(fc.constantFrom('a', 'b', 'ab', '𝄞'), { maxLength: 8 });
-  const frames = fc.array(fc.record({ text: fc.constantFrom('', 'a', 'b', 'ab', '𝄞'), retract: fc.boolean() }), { maxLength: 8 });
+  const frames = fc.array(fc.record({ text: fc.constantFrom('', 'a', 'b', 'ab', '𝄞'), retract: fc.boolean() }), {
+    maxLength: 8,
+  });
   fc.assert(
     fc.property(words, frames, (text, given) => {
       const whole = `${text.join('')}.`;
