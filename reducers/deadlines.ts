@@ -1,7 +1,7 @@
 // The times that the state waits for, and what happens when one is reached. A time to wait for is an effect; that it is
 // reached is an event (docs/design.md, "The shape").
 import type { EventOfKind } from '../schemas/event.ts';
-import type { CallId } from '../schemas/ids.ts';
+import { type CallId, TIME_MS_MAX } from '../schemas/ids.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { expireCall } from './answers.ts';
 import { editBatch } from './batch-edit.ts';
@@ -15,7 +15,8 @@ import { beginEnding, failure } from './run.ts';
 /** The earliest time that state waits for, in milliseconds since 1970; null when it waits for none. */
 export function nextDeadline(state: SessionState): number | null {
   const next = Math.min(hostSessionDeadline(state) ?? Infinity, countedDeadline(state) ?? Infinity);
-  return next === Infinity ? null : next;
+  // A wait that a late event began may end after the last time there is: no event reports such a time.
+  return next === Infinity ? null : Math.min(next, TIME_MS_MAX);
 }
 
 /** The earliest end of a wait that an event began: its time and the length of the wait. A host session names a time of its own. */

@@ -61,7 +61,9 @@ export const Position = integer('a position', 0) as unknown as Codec<Position>;
 export const Version = integer('a version', 0) as unknown as Codec<Version>;
 
 /** Milliseconds since 1970-01-01T00:00:00Z, measured at the edge. */
-export const TimeMs = integer('milliseconds since 1970', 0, 8_640_000_000_000_000);
+/** The last time that a date can have (ECMA-262, "Time Values and Time Range"). */
+export const TIME_MS_MAX = 8_640_000_000_000_000;
+export const TimeMs = integer('milliseconds since 1970', 0, TIME_MS_MAX);
 
 /** A generated session id: sortable by time (milliseconds since 1970), then random. */
 export const makeSessionId = (nowMs: number, random: string): SessionId =>

@@ -531,6 +531,11 @@ export const REPORT_EVENTS_MAX = 64;
 export const REPORT_CHARS_MAX = Math.floor(BODY_BYTES_MAX / 4);
 /** Most bytes of JSON of all calls in one reply. Beyond it the largest arguments are cut, then the generate fails. */
 export const OBSERVED_BYTES_MAX = BODY_BYTES_MAX - 65_536;
+/**
+ * Most commas and brackets in an imported event, without its claims: those of a request, and as many for what the edge
+ * adds. A file with a larger event is refused as `too_large`.
+ */
+export const EVENT_VALUES_MAX = 2 * BODY_VALUES_MAX;
 /** Most commas and brackets in the JSON of all calls in one reply. Beyond it, arguments are sent as text. */
 export const OBSERVED_VALUES_MAX = BODY_VALUES_MAX - 1_024;
 /** Characters kept of arguments that are cut, in UTF-16 units. */

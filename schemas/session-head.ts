@@ -7,9 +7,17 @@ import { RunOutcome } from './run.ts';
 
 /**
  * `idle`: no run is live. `paused`: its run is paused. `requires_action`: a person must answer (openboa, "Managed tool
- * confirmation"); calls that do not wait for the answer go on. `waiting`: only a time is awaited. Otherwise `running`.
+ * confirmation"); calls that do not wait for the answer go on. `waiting`: only a time is awaited. `incomplete`: a fork or an
+ * import that is not stored completely, and is not loaded. Otherwise `running`.
  */
-export const SessionStatus = oneOf('SessionStatus', ['idle', 'running', 'waiting', 'requires_action', 'paused']);
+export const SessionStatus = oneOf('SessionStatus', [
+  'idle',
+  'running',
+  'waiting',
+  'requires_action',
+  'paused',
+  'incomplete',
+]);
 export type SessionStatus = TypeOf<typeof SessionStatus>;
 
 /** A session as a list shows it; at most CARD_BYTES_MAX bytes of JSON. */
@@ -34,6 +42,17 @@ export const HeadFacts = shape('HeadFacts', {
   card: SessionCard,
 });
 export type HeadFacts = TypeOf<typeof HeadFacts>;
+
+/** Whether this is the head of a copy that is not stored completely. */
+export const isIncomplete = ({ card }: { readonly card: Pick<SessionCard, 'status'> }): boolean =>
+  card.status === 'incomplete';
+
+/** The facts of a copy until its last write: nothing of it is owed to anybody, and no time of it comes. */
+export const INCOMPLETE: HeadFacts = {
+  owing: false,
+  wake_at_ms: null,
+  card: { title: null, status: 'incomplete', parent: null, last_activity_ms: 0, outcome: null },
+};
 
 /** What is left of a session that was deleted. Its id stays taken. */
 export const Tombstone = shape('Tombstone', {

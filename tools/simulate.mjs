@@ -12,11 +12,11 @@ import { noBridgeLedger, openBridgeLedger } from '../dist/bridge/ledger/bridge-l
 import { ModelError, checkBridge, simulate } from '../dist/src/testing/index.js';
 import { lawLabel } from '../dist/src/testing/laws/laws.js';
 
-async function bridge({ model, tools, runTool, restore, files, isAlive, ...world }) {
+async function bridge({ model, tools, runTool, preview, restore, files, isAlive, ...world }) {
   const { owner } = world;
   const named = { owner, nonce: owner, tag: owner, isAlive };
   const ledger = files === null ? noBridgeLedger : await openBridgeLedger(files, named);
-  const executors = combineExecutors([{ tools, run: runTool, restore }]);
+  const executors = combineExecutors([{ tools, run: runTool, restore, ...(preview === null ? {} : { preview }) }]);
   await runBridge({ ...world, ledger, provider: providerOf(model), executors, log: () => {} });
 }
 

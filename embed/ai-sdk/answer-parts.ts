@@ -3,7 +3,7 @@
 import type { ReplyCall } from '../../bridge/index.ts';
 import type { Json, LayoutPart, Stop, Usage } from '../../schemas/index.ts';
 import type { RecordedTurn, TurnReply } from '../durable/turn.ts';
-import { usageOf } from '../durable/usage.ts';
+import { countedUsage } from '../durable/usage.ts';
 import type { ContentPart, ModelAnswer, ModelUsage } from './model-types.ts';
 import { storedValue, valueOfStored } from './stored-value.ts';
 
@@ -130,7 +130,7 @@ function stopOf(unified: string, raw: string | undefined): Stop {
 /** The specification has the fields; a model of another's hand may not. */
 function countedIn(given: Partial<ModelUsage> | null | undefined): Pick<TurnReply, 'usage'> {
   const { inputTokens, outputTokens } = given ?? {};
-  return usageOf({
+  return countedUsage({
     input_tokens: inputTokens?.total,
     output_tokens: outputTokens?.total,
     cached_tokens: inputTokens?.cacheRead,

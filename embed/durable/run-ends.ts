@@ -45,6 +45,13 @@ export function newRunEnds({ client, session, log }: Pick<LoopSession, 'client' 
     void cancelling.finally(() => aborts.delete(cancelling));
   }
 
+  /** A loop gives one signal to its turns and to its calls: each of them listens by itself. */
+  function listen(signal: AbortSignal | undefined): () => void {
+    const listener = (): void => onAbort();
+    signal?.addEventListener('abort', listener, { once: true });
+    return () => signal?.removeEventListener('abort', listener);
+  }
+
   return {
     async complete() {
       const run = await runNow();
@@ -52,18 +59,17 @@ export function newRunEnds({ client, session, log }: Pick<LoopSession, 'client' 
     },
     cancel,
     async cancelledBy(signal, work) {
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const leave = listen(signal);
       try {
         return await work();
       } finally {
-        signal?.removeEventListener('abort', onAbort);
+        leave();
       }
     },
     attach(signal) {
       detach();
-      const leave = (): void => signal?.removeEventListener('abort', onAbort);
+      const leave = listen(signal);
       detach = leave;
-      signal?.addEventListener('abort', onAbort, { once: true });
       // A signal may live as long as the program.
       untilOver(log).then(leave, leave);
     },

@@ -6,7 +6,7 @@ import type { Usage } from '../../schemas/index.ts';
 export type GivenUsage = { readonly [Field in keyof Usage]?: unknown };
 
 /** The `usage` of a reply; none when nothing was counted. What is no count is left out, or is 0 where the record needs a number. */
-export function usageOf({ input_tokens, output_tokens, ...further }: GivenUsage): { readonly usage?: Usage } {
+export function countedUsage({ input_tokens, output_tokens, ...further }: GivenUsage): { readonly usage?: Usage } {
   const input = countOf(input_tokens);
   const output = countOf(output_tokens);
   if (input === null && output === null) return {};

@@ -1,7 +1,7 @@
 // Answers of a chat model as the record keeps them: their texts and calls, and what only the framework reads.
 import type { Json, JsonObject, LayoutPart } from '../../schemas/index.ts';
 import type { RecordedCall, RecordedTurn, TurnReply } from '../durable/turn.ts';
-import { usageOf } from '../durable/usage.ts';
+import { countedUsage } from '../durable/usage.ts';
 import type { GraphAnswer, GraphCall } from './sdk.ts';
 
 /** The fields of a message that a recorded answer keeps beside its content and its calls. */
@@ -33,7 +33,7 @@ export function graphReply(answer: GraphAnswer): TurnReply {
       arguments: JSON.parse(JSON.stringify(args)) as Json,
     })),
     parts: [...parts, ...tool_calls.map((_, call) => ({ call }))],
-    ...usageOf({ input_tokens: usage_metadata?.input_tokens, output_tokens: usage_metadata?.output_tokens }),
+    ...countedUsage({ input_tokens: usage_metadata?.input_tokens, output_tokens: usage_metadata?.output_tokens }),
     stop: { reason: tool_calls.length > 0 ? 'calls' : 'end' },
   };
 }

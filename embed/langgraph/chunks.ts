@@ -1,7 +1,7 @@
 // The chunks of an answer that is streamed. A graph acts on the calls of an answer, so that it gets them as they are on record.
 import type { RecordedCall } from '../durable/turn.ts';
 import { graphCalls } from './answer.ts';
-import { textOf } from './prompt.ts';
+import { spokenText } from './prompt.ts';
 import type { GraphAnswer } from './sdk.ts';
 
 /** A chunk of an answer; chunks of the framework can be joined. */
@@ -27,7 +27,7 @@ export function newArrivingChunks(): ArrivingChunks {
     add(chunk) {
       const isHeld = held.length > 0 || hasCalls(chunk);
       (isHeld ? held : shown).push(chunk);
-      return isHeld ? null : textOf(chunk.content);
+      return isHeld ? null : spokenText(chunk.content);
     },
     whole: () => joinedAll([...shown, ...held]),
     rest: (calls) => (held.length === 0 ? null : withCalls(joinedAll(held), calls)),

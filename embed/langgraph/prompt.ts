@@ -32,7 +32,7 @@ export function readGraphPrompt(input: unknown): ReadPrompt {
       role,
       content: [content, ...(calls.length === 0 ? [] : [calls]), ...(call === undefined ? [] : [call])],
     })),
-    input: textOf(messages.findLast(({ role }) => role === 'user')?.content),
+    input: spokenText(messages.findLast(({ role }) => role === 'user')?.content),
     instructions: messages.find(({ role }) => role === 'system')?.text ?? null,
     results: new Map(results.map(({ call = '', text, failed }) => [call, { text, success: !failed }])),
   };
@@ -96,7 +96,7 @@ function message({ role = '', content, tool_calls = [], tool_call_id, status }: 
   return {
     role: ROLES[role] ?? role,
     content: JSON.parse(JSON.stringify(content ?? '')) as Json,
-    text: textOf(content),
+    text: spokenText(content),
     calls: tool_calls.map(({ name, args, id = '' }) => JSON.parse(JSON.stringify([id, name, args])) as Json),
     call: tool_call_id,
     failed: status === 'error',
@@ -104,7 +104,7 @@ function message({ role = '', content, tool_calls = [], tool_call_id, status }: 
 }
 
 /** The texts of a content, which is a text or a list of blocks. */
-export function textOf(content: unknown): string {
+export function spokenText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return (content as readonly unknown[])

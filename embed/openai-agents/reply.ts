@@ -2,7 +2,7 @@
 import type { ReplyCall } from '../../bridge/index.ts';
 import type { JsonObject, LayoutPart, Usage } from '../../schemas/index.ts';
 import type { RecordedCall, RecordedTurn, TurnReply } from '../durable/turn.ts';
-import { usageOf } from '../durable/usage.ts';
+import { countedUsage } from '../durable/usage.ts';
 import type { AgentsItem, AgentsResponse, AgentsUsage } from './sdk.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -56,7 +56,7 @@ export function agentsReply({ output, ...response }: AgentsResponse): TurnReply 
 const item = (envelope: Envelope): LayoutPart => ({ item: JSON.stringify({ refold: 'envelope', ...envelope }) });
 
 const countedIn = (given: Partial<AgentsUsage> | null | undefined): Pick<TurnReply, 'usage'> =>
-  usageOf({ input_tokens: given?.inputTokens, output_tokens: given?.outputTokens });
+  countedUsage({ input_tokens: given?.inputTokens, output_tokens: given?.outputTokens });
 
 /** The recorded answer, as the framework takes it. What was lost with a secret is as a message or call without more fields. */
 export function responseOf({ content, calls, parts, usage }: RecordedTurn): AgentsResponse {

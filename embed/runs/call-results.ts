@@ -3,7 +3,7 @@
 import { type ActiveToolBatch, type CallState, type CallStatus, type RunId, limits } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
 import { type FoldedEvent, requiredActions } from '../../src/core/index.ts';
-import { wholeArguments, wholeText } from './contents.ts';
+import { readArguments, wholeText } from './contents.ts';
 import { type Question, questionOf } from './questions.ts';
 import type { CallPart, EndStatus, ResultPart } from './run-parts.ts';
 
@@ -55,7 +55,7 @@ export function newCallResults(client: EngineClient): CallResults {
 async function knownBatch(client: EngineClient, { batch_id, turn, observed }: ActiveToolBatch): Promise<KnownBatch> {
   const calls: KnownCall[] = [];
   for (const call of observed) {
-    const args = await wholeArguments(client, call);
+    const args = await readArguments(client, call);
     calls.push({ made: { turn, call: call.call_id, tool: call.tool_name, arguments: args }, result: null });
   }
   return { id: batch_id, calls, asked: new Set() };

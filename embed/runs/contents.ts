@@ -30,7 +30,7 @@ export async function wholeText(client: Blobs, content: Content): Promise<string
 }
 
 /** The arguments of a call as the model made it; an empty object when they are no JSON object. */
-export async function wholeArguments(
+export async function readArguments(
   client: Blobs,
   call: Pick<ToolCallObserved, 'arguments' | 'arguments_ref' | 'arguments_text'>,
 ): Promise<JsonObject> {

@@ -12,7 +12,7 @@ import {
 } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
 import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
-import { storeText, wholeArguments, wholeText } from './contents.ts';
+import { storeText, readArguments, wholeText } from './contents.ts';
 
 /** Names the question that is answered, as it was shown; a question is one, with all of its fields. */
 export interface QuestionAddress {
@@ -110,7 +110,7 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
     batch: action.batch_id,
     digest: action.arguments_digest,
     tool: action.tool_name,
-    arguments: await wholeArguments(client, action),
+    arguments: await readArguments(client, action),
     reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
     dueAtMs: action.due_at_ms ?? null,
     preview: await previewOf(client, action),

@@ -64,23 +64,29 @@ function newPromise(): { readonly promise: Promise<void>; readonly resolve: () =
   return { promise, resolve: () => settle() };
 }
 
-const waitersOf = (checks: StreamChecks, isDone: () => boolean): Waiters =>
+const waitersOf = (checks: StreamChecks, isAtEnd: () => boolean): Waiters =>
   newWaiters({
     isAt: (at) => checks.now() !== null && foldedBy(checks) >= at,
-    hasEnded: () => isDone() || checks.fault() !== null,
+    hasEnded: () => isAtEnd() || checks.fault() !== null,
     why: (at) => notFolded(at, foldedBy(checks), checks.fault()),
   });
+
+function progressOf(checks: StreamChecks, total: number | null, done: boolean): Progress {
+  const read = checks.read();
+  // A source says how many events it has before they are read. One that has more of them said what is not so.
+  return { read, folded: foldedBy(checks), total: total === null || total < read ? null : total, done };
+}
 
 /** Reads a source and has its records checked. */
 function newReading(source: RecordSource, checks: StreamChecks, listener: FoldListener) {
   const stopping = new AbortController();
   const slices = newSlices(stopping.signal);
   let total: number | null = null;
-  let done = false;
+  let [done, hasEnded] = [false, false];
   let unreadable: SourceFault | null = null;
   const { promise: settled, resolve: settle } = newPromise();
 
-  const waiters = waitersOf(checks, () => done);
+  const waiters = waitersOf(checks, () => hasEnded);
 
   function tell(): void {
     waiters.look();
@@ -88,7 +94,7 @@ function newReading(source: RecordSource, checks: StreamChecks, listener: FoldLi
   }
 
   function end(): void {
-    done = true;
+    hasEnded = true;
     tell();
     settle();
   }
@@ -127,11 +133,13 @@ function newReading(source: RecordSource, checks: StreamChecks, listener: FoldLi
       await readStored();
       total = checks.read();
       checks.close();
+      done = true;
       end();
       await follow();
     } catch (error) {
       if (error instanceof Stopped) return;
       unreadable = faultOf(error);
+      done = true;
       if (unreadable.inStream) checks.breakAt(unreadable);
     } finally {
       end();
@@ -144,7 +152,7 @@ function newReading(source: RecordSource, checks: StreamChecks, listener: FoldLi
     run,
     stop: () => stopping.abort(),
     unreadable: () => unreadable,
-    progress: (): Progress => ({ read: checks.read(), folded: foldedBy(checks), total, done }),
+    progress: () => progressOf(checks, total, done),
   };
 }
 

@@ -26,7 +26,7 @@ type FaultFound = Omit<Divergence, 'what' | 'commit' | 'code'> & { readonly what
 
 const events = (count: number): string => `${count} ${count === 1 ? 'event' : 'events'}`;
 
-const where = (position: number): string => (position < 0 ? 'the genesis record' : `position ${position}`);
+const where = (position: number): string => (position < 0 ? 'the genesis record' : `event ${position + 1}`);
 
 function chainVerdict(fold: StreamFold): Verdict {
   const { events: checked, fault } = fold.chain();
@@ -64,6 +64,7 @@ function counted(
   { checked, fault }: Counted,
   lines: Readonly<Record<'good' | 'bad' | 'checking', string>>,
 ): Verdict {
+  // What a stream says of its own end is no end: only a reader that came to it knows that it has seen everything.
   const { total, done } = fold.progress();
   const unreadable = fold.unreadable();
   if (fault !== null) {
@@ -74,8 +75,7 @@ function counted(
     const line = `${lines.checking}; the rest cannot be read: ${unreadable.message}`;
     return { state: 'cannot', checked, total, line, fault: null };
   }
-  const isAll = done || (total !== null && checked >= total);
-  return { state: isAll ? 'good' : 'checking', checked, total, line: isAll ? lines.good : lines.checking, fault: null };
+  return { state: done ? 'good' : 'checking', checked, total, line: done ? lines.good : lines.checking, fault: null };
 }
 
 function blobsVerdict({ source }: StreamFold, blobs: BlobsProgress | null): Verdicts['blobs'] {

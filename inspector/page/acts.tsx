@@ -5,8 +5,9 @@ import type { SessionId } from '../../schemas/ids.ts';
 import { visible } from '../../src/shown/visible.ts';
 import type { Act, Outcome } from '../protocol.ts';
 import { refusalOf, useApp } from './app.ts';
+import { Careful, SureButton } from './careful.tsx';
 import { To } from './links.tsx';
-import { At, RefusalNote } from './panel.tsx';
+import { At, RefusalNote, eventName } from './panel.tsx';
 
 const PRESETS = ['default', 'steerable', 'september', 'careful', 'allow_all', 'read_only'] as const;
 
@@ -25,22 +26,17 @@ export function Acts({ session, at }: { readonly session: SessionId; readonly at
   };
   const session_id = session;
   return (
-    <section class="acts" aria-label="act on the session">
+    <Careful class="acts" label="act on the session" shows={session_id}>
       <h2>Act</h2>
       <div class="steps">
-        <button type="button" onClick={() => act({ session_id, kind: 'pause' }, 'paused')}>
-          pause
-        </button>
-        <button type="button" onClick={() => act({ session_id, kind: 'resume' }, 'resumed')}>
-          resume
-        </button>
+        <SureButton onPress={() => act({ session_id, kind: 'pause' }, 'paused')}>pause</SureButton>
+        <SureButton onPress={() => act({ session_id, kind: 'resume' }, 'resumed')}>resume</SureButton>
         <label>
           say to the model{' '}
           <input type="text" value={input.value} onInput={({ currentTarget: { value } }) => (input.value = value)} />
         </label>
-        <button
-          type="button"
-          onClick={() =>
+        <SureButton
+          onPress={() =>
             act(
               { session_id, kind: 'interrupt', input: input.value === '' ? null : input.value, reason: null },
               'interrupted',
@@ -48,7 +44,7 @@ export function Acts({ session, at }: { readonly session: SessionId; readonly at
           }
         >
           interrupt
-        </button>
+        </SureButton>
         <label>
           policy{' '}
           <select value={policy.value} onChange={({ currentTarget: { value } }) => (policy.value = value)}>
@@ -59,18 +55,19 @@ export function Acts({ session, at }: { readonly session: SessionId; readonly at
             ))}
           </select>
         </label>
-        <button
-          type="button"
-          onClick={() => act({ session_id, kind: 'policy', policy: policy.value }, `the policy is ${policy.value}`)}
+        <SureButton
+          onPress={() => act({ session_id, kind: 'policy', policy: policy.value }, `the policy is ${policy.value}`)}
         >
           set (revokes grants)
-        </button>
-        <button type="button" onClick={() => act({ session_id, kind: 'fork', at, run: 'pause', to: null }, 'forked')}>
-          fork the first {at.toLocaleString('en')} events
-        </button>
+        </SureButton>
+        <Careful class="steps" label="fork" shows={String(at)}>
+          <SureButton onPress={() => act({ session_id, kind: 'fork', at, run: 'pause', to: null }, 'forked')}>
+            fork the first {at.toLocaleString('en')} events
+          </SureButton>
+        </Careful>
       </div>
       {outcome.value !== null && <OutcomeNote outcome={outcome.value.outcome} done={outcome.value.done} />}
-    </section>
+    </Careful>
   );
 }
 
@@ -79,7 +76,7 @@ export function OutcomeNote({ outcome, done }: { readonly outcome: Outcome; read
     return (
       <p class="done" role="status">
         {done}
-        {outcome.position !== null && ` (event ${outcome.position})`}:{' '}
+        {outcome.position !== null && ` (${eventName(outcome.position)})`}:{' '}
         <To to={{ screen: 'session', of: outcome.session_id, at: outcome.position }}>{visible(outcome.session_id)}</To>
       </p>
     );
@@ -88,8 +85,8 @@ export function OutcomeNote({ outcome, done }: { readonly outcome: Outcome; read
   if (first === null) return <RefusalNote refusal={refused} />;
   return (
     <p class="fault" role="alert">
-      {first.by === null ? 'Somebody' : visible(first.by)} was first: {first.what} at <At ms={first.at_ms} /> (event{' '}
-      {first.position}){first.message !== null && `: ${visible(first.message)}`}
+      {first.by === null ? 'Somebody' : visible(first.by)} was first: {first.what} at <At ms={first.at_ms} /> (
+      {eventName(first.position)}){first.message !== null && `: ${visible(first.message)}`}
     </p>
   );
 }

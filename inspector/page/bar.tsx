@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { MarkKind, MarksAnswer } from '../protocol.ts';
 import { type SourceNow, useApp, useAsk } from './app.ts';
+import { eventName } from './panel.tsx';
 import { MarksTable } from './marks-table.tsx';
 
 /** At most so many marks of a kind beside each other. */
@@ -68,7 +69,7 @@ export function Bar({ source, selected, onSeek }: BarProps): JSX.Element {
         max={last}
         value={Math.min(selected, last)}
         aria-label="position"
-        aria-valuetext={`event ${selected} of ${total}`}
+        aria-valuetext={`${eventName(selected)} of ${total}`}
         onInput={({ currentTarget: { value } }) => onSeek(Number(value))}
       />
       <div class="steps">

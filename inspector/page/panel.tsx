@@ -147,6 +147,9 @@ export function Pager({ first, shown, total, size, onFrom }: PagerProps): JSX.El
   );
 }
 
+/** An event as people count, from 1, as `refold explain` names it; its position counts from 0. */
+export const eventName = (position: number): string => (position < 0 ? 'the genesis record' : `event ${position + 1}`);
+
 export const count = (number: number, one: string, many = `${one}s`): string =>
   `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
 

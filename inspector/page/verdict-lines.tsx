@@ -1,6 +1,7 @@
 // The verdicts of the proof: one line each, never merged into one mark.
 import type { JSX } from 'preact';
 import type { Verdict, Verdicts } from '../protocol.ts';
+import { eventName } from './panel.tsx';
 import { visible } from '../../src/shown/visible.ts';
 
 const NAMES = ['chain', 'fold', 'head', 'blobs'] as const;
@@ -67,7 +68,7 @@ function FaultLine({ verdict: { fault } }: { readonly verdict: Verdict }): JSX.E
   if (fault === null) return null;
   return (
     <p class="fault">
-      position {fault.position}: {visible(fault.message)}
+      {eventName(fault.position)}: {visible(fault.message)}
       {fault.recorded !== null && (
         <>
           <br />

@@ -21,18 +21,22 @@ interface Place {
 
 export function newFileSource(kind: 'file' | 'embedded', name: string, file: Blob): RecordSource {
   const places: Place[] = [{ position: 0, offset: 0 }];
+  /** The commits before this position were read, one after the other; a line that claims another position ends that. */
+  let read = 0;
 
   function note(record: StreamRecord, offset: number): void {
     const last = places.at(-1);
-    if (record.kind !== 'commit' || last === undefined || record.position < last.position + INDEX_EVERY) return;
-    places.push({ position: record.position, offset });
+    if (record.kind !== 'commit' || last === undefined || record.position !== read) return;
+    read = versionAfter(record);
+    if (record.position >= last.position + INDEX_EVERY) places.push({ position: record.position, offset });
   }
 
   /** A place at or before a position, near it. */
   async function placeOf(position: number): Promise<number> {
     const after = places.findIndex((place) => place.position > position);
     const known = places.at(after === -1 ? -1 : after - 1) ?? { position: 0, offset: 0 };
-    return after === -1 ? await halve(file, position, known.offset) : known.offset;
+    // What was read is found by reading on: a later line may claim an earlier position.
+    return after === -1 && position >= read ? await halve(file, position, known.offset) : known.offset;
   }
 
   return {

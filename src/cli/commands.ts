@@ -23,6 +23,7 @@ const STATUSES: Readonly<Record<SessionStatus, true>> = {
   waiting: true,
   requires_action: true,
   paused: true,
+  incomplete: true,
 };
 
 const apiOption = (): Option =>

@@ -13,8 +13,9 @@ export async function readText(path: string, bytesMax: number): Promise<string> 
   return await readFile(path, 'utf8').catch(unreadable);
 }
 
-export const cannotRead = (path: string, error: unknown): CommandFailure =>
-  new CommandFailure('file_unreadable', `cannot read ${path}: ${reasonOf(error)}`);
+/** `words` overrides the words for a code of the platform. */
+export const cannotRead = (path: string, error: unknown, words?: Readonly<Record<string, string>>): CommandFailure =>
+  new CommandFailure('file_unreadable', `cannot read ${path}: ${reasonOf(error, words)}`);
 
 export const cannotWrite = (path: string, error: unknown): CommandFailure =>
   new CommandFailure('file_unwritable', `cannot write ${path}: ${reasonOf(error, { ENOENT: 'no such directory' })}`);

@@ -1,16 +1,15 @@
 // What commands print and how they end: text for people, or one JSON object per line with --json. Exit codes: 0 success,
 // 1 what was checked is wrong, 2 misuse or an operation that failed.
-import pc from 'picocolors';
+import { paint, printable } from '../shown/paint.ts';
 import { REJECTIONS, type Rejection } from '../../schemas/rejection.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import { codeOf, reasonOf, whatFailed } from '../files/file-failure.ts';
-import { visible } from '../shown/visible.ts';
 
 export interface Output {
   readonly json: boolean;
   /** Standard output itself, for results that are neither lines nor objects. */
   readonly stdout: Stream;
-  /** Prints a line for people; nothing with --json. */
+  /** Prints one line for people, whatever its text holds: colours are those of `paint` alone. Nothing with --json. */
   line(text?: string): void;
   /** Prints an object for programs; nothing without --json. */
   object(value: object): void;
@@ -39,20 +38,9 @@ export const newOutput = ({ stdout, stderr }: Streams, json: boolean): Output =>
   },
   warn: (text) => void stderr.write(`${printable(text)}\n`),
   note: (text) => {
-    if (!json && stderr.isTTY === true) stderr.write(`\r\u001b[K${text}`);
+    if (!json && stderr.isTTY === true) stderr.write(`\r\u001b[K${printable(text)}`);
   },
 });
-
-const ESCAPE = '\u001B';
-/** Line ends, and the colour sequences that refold itself prints. */
-const OURS = pc.isColorSupported ? new RegExp(`(\n|${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`) : /(\n)/;
-
-// A line may repeat text of a model, a file or a command. A terminal must not interpret control sequences in it.
-const printable = (text: string): string =>
-  text
-    .split(OURS)
-    .map((part, index) => (index % 2 === 0 ? visible(part) : part))
-    .join('');
 
 /**
  * Ends the process silently once the reader of its output is gone, as in `refold diff A B | head`. The exit code is that of
@@ -61,7 +49,7 @@ const printable = (text: string): string =>
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(ENDED_BY_SIGPIPE);
-    process.stderr.write(`${pc.red('refold:')} cannot write the output: ${reasonOf(error)}\n`);
+    process.stderr.write(`${printable(`${paint.red('refold:')} cannot write the output: ${reasonOf(error)}`)}\n`);
     process.exit(2);
   });
   process.stderr.on('error', () => undefined);
@@ -108,6 +96,6 @@ export function reportFailure(error: unknown, { json }: Output, { stdout, stderr
     new CommandFailure('internal', codeOf(error) === null ? String(error) : whatFailed(error));
   const { code, message, exitCode } = failure;
   if (json) stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
-  else stderr.write(`${pc.red('refold:')} ${printable(message)}\n`);
+  else stderr.write(`${printable(`${paint.red('refold:')} ${message}`)}\n`);
   return exitCode;
 }

@@ -1,5 +1,5 @@
 // Describes one event of a session as lines for a person who watches a run.
-import pc from 'picocolors';
+import { paint } from '../shown/paint.ts';
 import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
 import { owesCompaction } from '../../reducers/compaction.ts';
 import { type Attachments, type Content, isInline } from '../../schemas/content.ts';
@@ -37,21 +37,21 @@ const LINES: LinesByKind = {
   ToolCallsObserved: ({ after }, event) => turnLines(event, after),
   GenerateFailed: ({ before, after }, event) => {
     const again = after.run?.retry?.not_before_ms ?? null;
-    const then = again === null ? '' : pc.dim(`; retrying in ${again - event.at_ms} ms`);
-    const line = pc.red(`  ! the model request failed: ${event.code}: ${visible(event.message)}`) + then;
+    const then = again === null ? '' : paint.dim(`; retrying in ${again - event.at_ms} ms`);
+    const line = paint.red(`  ! the model request failed: ${event.code}: ${visible(event.message)}`) + then;
     return [line, ...(again === null ? offerLines(before, after) : [])];
   },
   ContextCompacted: ({ before, after }, { summary }) => [
-    pc.dim(`  the first ${after.transcript.summary?.count ?? 0} messages are now a summary: ${textOf(summary)}`),
+    paint.dim(`  the first ${after.transcript.summary?.count ?? 0} messages are now a summary: ${textOf(summary)}`),
     ...offerLines(before, after),
   ],
   CompactFailed: ({ before, after }, { code, message }) => [
-    pc.yellow(`  ! the conversation was not compacted: ${code}: ${visible(message)}`),
+    paint.yellow(`  ! the conversation was not compacted: ${code}: ${visible(message)}`),
     ...offerLines(before, after),
   ],
   ToolCallStarted: ({ before }, event) => {
     const { call, group } = callOf(before.active_tool_batch, event.call_id);
-    return [`  ${pc.blue('▸')} ${pc.dim(`g${group + 1}`)} ${describeCall(call)} ${pc.dim('started')}`];
+    return [`  ${paint.blue('▸')} ${paint.dim(`g${group + 1}`)} ${describeCall(call)} ${paint.dim('started')}`];
   },
   ToolCallSettled: ({ before, after }, event) => [
     settledLine(event, before),
@@ -59,53 +59,55 @@ const LINES: LinesByKind = {
     ...hostLines(before, after),
   ],
   ToolBatchSettled: ({ before, after }) => offerLines(before, after),
-  LeaseExpired: (_, event) => [pc.yellow(`  ! ${visible(event.call_id)}: its bridge was lost`)],
+  LeaseExpired: (_, event) => [paint.yellow(`  ! ${visible(event.call_id)}: its bridge was lost`)],
   CallPreviewed: { unseen: 'the question about the call shows it' },
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
   ToolRegistrySet: ({ before, after }, { registry }) => [
-    pc.dim(`  tools replaced: ${registry.length} registered`),
+    paint.dim(`  tools replaced: ${registry.length} registered`),
     ...offerLines(before, after),
   ],
   ToolProfileSelected: ({ before, after }, { profile_id }) => [
-    pc.dim(`  profile ${visible(profile_id)} selected`),
+    paint.dim(`  profile ${visible(profile_id)} selected`),
     ...offerLines(before, after),
   ],
   ToolOverridesSet: ({ before, after }, event) => [overridesLine(event), ...offerLines(before, after)],
-  SessionConfigured: (_, { config }) => [pc.dim(`  config of later runs: ${visible(JSON.stringify(config))}`)],
-  RunSteered: (_, event) => [pc.dim(`  steered: ${saidBy(event)}`)],
+  SessionConfigured: (_, { config }) => [paint.dim(`  config of later runs: ${visible(JSON.stringify(config))}`)],
+  RunSteered: (_, event) => [paint.dim(`  steered: ${saidBy(event)}`)],
   FollowUpQueued: ({ before, after }, { follow_up }) =>
     before.run === null && after.run !== null
       ? startLines(after, follow_up)
-      : [pc.dim(`  follow-up run queued: ${saidBy(follow_up)}`)],
-  RunPaused: () => [pc.dim('  paused')],
-  RunResumed: () => [pc.dim('  resumed')],
+      : [paint.dim(`  follow-up run queued: ${saidBy(follow_up)}`)],
+  RunPaused: () => [paint.dim('  paused')],
+  RunResumed: () => [paint.dim('  resumed')],
   RunCancelled: ({ after }) => endingLines(after, 'cancelling'),
   RunCompleted: { unseen: 'it always ends the run, which the line of the end says' },
   RunFailed: ({ after }, { code, message }) => endingLines(after, `failing: ${code}, ${visible(message)}`),
-  ConsentPolicySet: (_, { by }) => [pc.dim(`  policy set${byPerson(by)}; earlier grants are revoked`)],
+  ConsentPolicySet: (_, { by }) => [paint.dim(`  policy set${byPerson(by)}; earlier grants are revoked`)],
   RulesAdopted: ({ before }, { rules, by }) => [
-    pc.dim(`  moved from rules ${before.rules} to rules ${rules}${byPerson(by)}`),
+    paint.dim(`  moved from rules ${before.rules} to rules ${rules}${byPerson(by)}`),
   ],
   'user.tool_confirmation': ({ before }, event) => [confirmationLine(event, before)],
   'user.custom_tool_result': ({ before }, event) => {
     const { call } = callOf(before.active_tool_batch, event.call_id);
-    const mark = event.result.success ? pc.green('✓') : pc.red('✗');
+    const mark = event.result.success ? paint.green('✓') : paint.red('✗');
     const told = event.result.message === undefined ? textOf(event.output) : oneLine(event.result.message);
     return [
-      `  ${mark} ${describeCall(call)} ${pc.dim(`answered${byPerson(event.by)}`)} ${pc.dim(clip(told))}`,
+      `  ${mark} ${describeCall(call)} ${paint.dim(`answered${byPerson(event.by)}`)} ${paint.dim(clip(told))}`,
       ...nextLines(event),
     ];
   },
   'user.interrupt': (_, { input, attachments = [], by }) => [
-    pc.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${saidBy({ input, attachments })}`),
+    paint.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${saidBy({ input, attachments })}`),
   ],
   UndoRequested: (_, { call_id, changes = [] }) => [
-    pc.dim(`  undo of ${visible(call_id)} requested: ${visible(changes.map(({ path }) => path).join(', '))}`),
+    paint.dim(`  undo of ${visible(call_id)} requested: ${visible(changes.map(({ path }) => path).join(', '))}`),
   ],
   UndoSettled: (_, { call_id, success, code, message }) => {
-    if (success) return [`  ${pc.green('✓')} ${visible(call_id)} ${pc.dim('undone')}`];
+    if (success) return [`  ${paint.green('✓')} ${visible(call_id)} ${paint.dim('undone')}`];
     const why = [code, message].filter((part) => part !== undefined).join(', ');
-    return [`  ${pc.red('✗')} ${visible(call_id)} ${pc.red('not undone')}${why === '' ? '' : `: ${visible(why)}`}`];
+    return [
+      `  ${paint.red('✗')} ${visible(call_id)} ${paint.red('not undone')}${why === '' ? '' : `: ${visible(why)}`}`,
+    ];
   },
   TimeReached: ({ before, after }) => hostLines(before, after),
 };
@@ -113,19 +115,19 @@ const LINES: LinesByKind = {
 /** The first lines of a run; none when it could not start. */
 function startLines({ run, ...state }: SessionState, said: Said): readonly string[] {
   if (run === null) return [];
-  return [`${pc.bold(run.run_id)} ${saidBy(said)}`, offerLine({ ...state, run })];
+  return [`${paint.bold(run.run_id)} ${saidBy(said)}`, offerLine({ ...state, run })];
 }
 
 /** A run that ends when its running calls have settled; none when it has ended already. */
 const endingLines = ({ run, active_tool_batch: batch }: SessionState, how: string): readonly string[] =>
-  run === null ? [] : [pc.yellow(`  ${how}`) + pc.dim(`; ${batch?.running ?? 0} running`)];
+  run === null ? [] : [paint.yellow(`  ${how}`) + paint.dim(`; ${batch?.running ?? 0} running`)];
 
 function overridesLine({ scope, ...lists }: EventOfKind<'ToolOverridesSet'>): string {
   const parts = (['enable', 'disable', 'force'] as const).flatMap((list) => {
     const ids = lists[list] ?? [];
     return ids.length === 0 ? [] : [`${list} ${visible(ids.join(' '))}`];
   });
-  return pc.dim(`  overrides of the ${scope}: ${parts.length === 0 ? 'none' : parts.join('; ')}`);
+  return paint.dim(`  overrides of the ${scope}: ${parts.length === 0 ? 'none' : parts.join('; ')}`);
 }
 
 const byPerson = (by: string | undefined): string => (by === undefined ? '' : ` by ${visible(by)}`);
@@ -135,28 +137,29 @@ function confirmationLine(event: EventOfKind<'user.tool_confirmation'>, before: 
   const who = byPerson(event.by);
   if (event.result === 'allow') {
     const more = event.grant === undefined ? '' : ', and for the rest of the session';
-    return `  ${pc.green('✓')} ${describeCall(call)} ${pc.dim(`allowed${who}${more}`)}`;
+    return `  ${paint.green('✓')} ${describeCall(call)} ${paint.dim(`allowed${who}${more}`)}`;
   }
   const why = event.message === undefined ? '' : `: ${visible(event.message)}`;
-  const instead = event.instead === undefined ? '' : pc.dim(' (replaced by other arguments)');
-  return `  ${pc.red('✗')} ${describeCall(call)} ${pc.red(`denied${who}`)}${why}${instead}`;
+  const instead = event.instead === undefined ? '' : paint.dim(' (replaced by other arguments)');
+  return `  ${paint.red('✗')} ${describeCall(call)} ${paint.red(`denied${who}`)}${why}${instead}`;
 }
 
 function turnLines(event: EventOfKind<'ToolCallsObserved'>, after: SessionState): readonly string[] {
   const text = event.content === undefined ? '' : textOf(event.content);
-  const head = `${pc.bold(pc.cyan(`turn ${event.turn}`))} ${text}`;
+  const head = `${paint.bold(paint.cyan(`turn ${event.turn}`))} ${text}`;
   const batch = after.active_tool_batch;
   if (batch === null) return [head];
   const calls = new Map(event.calls.map((call) => [call.call_id, call]));
   const groups = batch.plan.execution_plan.groups.map((ids, group) => {
     const names = ids.map((id) => describeCall(calls.get(id)));
     return (
-      pc.dim(`  group ${group + 1}${ids.length > 1 ? ` (${ids.length} in parallel)` : ''}: `) + names.join(pc.dim(', '))
+      paint.dim(`  group ${group + 1}${ids.length > 1 ? ` (${ids.length} in parallel)` : ''}: `) +
+      names.join(paint.dim(', '))
     );
   });
   const rejected = batch.plan.rejected.map(
     ({ index, code, message }) =>
-      `  ${pc.yellow('✗')} ${describeCall(event.calls[index])} ${pc.yellow(`rejected: ${code}`)} ${pc.dim(clip(message))}`,
+      `  ${paint.yellow('✗')} ${describeCall(event.calls[index])} ${paint.yellow(`rejected: ${code}`)} ${paint.dim(clip(message))}`,
   );
   return [head, ...groups, ...rejected];
 }
@@ -165,19 +168,19 @@ function settledLine(event: EventOfKind<'ToolCallSettled'>, before: SessionState
   const batch = before.active_tool_batch;
   const { call, group } = callOf(batch, event.call_id);
   const good = event.result.success;
-  const mark = good ? pc.green('✓') : pc.red('✗');
-  const took = event.duration_ms === undefined ? '' : pc.dim(` ${event.duration_ms} ms`);
+  const mark = good ? paint.green('✓') : paint.red('✗');
+  const took = event.duration_ms === undefined ? '' : paint.dim(` ${event.duration_ms} ms`);
   const exit = exitCodeOf(event);
-  const ended = exit === null ? '' : (exit === 0 ? pc.green : pc.yellow)(` exit ${exit}`);
-  const why = good ? ended : pc.red(` ${event.outcome ?? 'failed'}: ${event.code ?? 'tool_failed'}`);
+  const ended = exit === null ? '' : (exit === 0 ? paint.green : paint.yellow)(` exit ${exit}`);
+  const why = good ? ended : paint.red(` ${event.outcome ?? 'failed'}: ${event.code ?? 'tool_failed'}`);
   // What the tool says to people; of a failure without such a message, what is wrong; else the end of the output.
   const { message = good ? undefined : event.result.error } = event.result;
   const told = message === undefined ? lastLine(event.output) : oneLine(message);
-  return `  ${mark} ${pc.dim(`g${group + 1}`)} ${describeCall(call)}${took}${why} ${pc.dim(clip(told) + filesIn(event.attachments ?? []))}`;
+  return `  ${mark} ${paint.dim(`g${group + 1}`)} ${describeCall(call)}${took}${why} ${paint.dim(clip(told) + filesIn(event.attachments ?? []))}`;
 }
 
 const nextLines = ({ result }: EventOfKind<'ToolCallSettled' | 'user.custom_tool_result'>): readonly string[] =>
-  result.nextAction === undefined ? [] : [pc.dim(`    next: ${clip(oneLine(result.nextAction), 2 * WIDTH)}`)];
+  result.nextAction === undefined ? [] : [paint.dim(`    next: ${clip(oneLine(result.nextAction), 2 * WIDTH)}`)];
 
 /** The exit code of the command that a call ran; null for every other event. */
 export function exitCodeOf(event: IngressEvent): number | null {
@@ -195,7 +198,7 @@ function hostLines(before: SessionState, after: SessionState): readonly string[]
   const now = after.tool_runtime_context;
   if (before.tool_runtime_context.host_session_status === now.host_session_status) return [];
   const sandbox = now.sandbox === null ? '' : `, sandbox ${now.sandbox}`;
-  return [pc.magenta(`  host session ${now.host_session_status ?? 'unknown'}${sandbox}`)];
+  return [paint.magenta(`  host session ${now.host_session_status ?? 'unknown'}${sandbox}`)];
 }
 
 /** The line of the offer when the live run has another one now. */
@@ -204,16 +207,16 @@ const offerLines = (before: SessionState, after: SessionState): readonly string[
 
 function offerLine(state: SessionState): string {
   const offer = state.run?.offer;
-  if (state.run !== null && owesCompaction(state.run)) return pc.dim('  compacts the conversation');
-  if (offer === null || offer === undefined) return pc.dim('  waits for the host session');
+  if (state.run !== null && owesCompaction(state.run)) return paint.dim('  compacts the conversation');
+  if (offer === null || offer === undefined) return paint.dim('  waits for the host session');
   const names = offer.ordered_tools.map((tool) => tool.tool_name).join(' ');
-  return pc.dim(`  offered (${offer.profile_id}): ${names}`);
+  return paint.dim(`  offered (${offer.profile_id}): ${names}`);
 }
 
 function endLine({ run_id, outcome, code, message }: RunEnd): string {
-  const colour = outcome === 'completed' ? pc.green : pc.red;
+  const colour = outcome === 'completed' ? paint.green : paint.red;
   const why = [code, message].filter((part) => part !== null).join(', ');
-  return colour(pc.bold(`${run_id} ${outcome}`) + (why === '' ? '' : `: ${visible(why)}`));
+  return colour(paint.bold(`${run_id} ${outcome}`) + (why === '' ? '' : `: ${visible(why)}`));
 }
 
 /** The first lines of a run that waited in the queue until another one had ended. */
@@ -231,7 +234,7 @@ export function describeCall(call: ToolCallObserved | undefined): string {
   const main = [pattern, path, Array.isArray(argv) ? argv.join(' ') : undefined].filter(
     (part) => typeof part === 'string',
   );
-  return `${call.tool_name}${main.length === 0 ? '' : pc.dim(`(${visible(main.join(' in ').slice(0, 48).toWellFormed())})`)}`;
+  return `${call.tool_name}${main.length === 0 ? '' : paint.dim(`(${visible(main.join(' in ').slice(0, 48).toWellFormed())})`)}`;
 }
 
 /** The number of calls of a batch in each status. */

@@ -9,10 +9,13 @@ import { cannotRead } from './files.ts';
 import { must } from '../client/must.ts';
 import { CommandFailure } from './output.ts';
 
-/** The records of a file, in order. Ends the command at the first line that is not a record. */
-export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord> {
+/**
+ * The records of a file, in order. Ends the command at the first line that is not a record; `missing` is what it says when
+ * there is no file.
+ */
+export async function* readStreamFile(path: string, missing = 'no such file'): AsyncGenerator<StreamRecord> {
   let number = 0;
-  for await (const line of linesOf(path)) {
+  for await (const line of linesOf(path, missing)) {
     number += 1;
     const record = readStreamLine(line);
     if (record === null) continue;
@@ -25,9 +28,9 @@ export async function* readStreamFile(path: string): AsyncGenerator<StreamRecord
 }
 
 /** The lines of a file; of a line that is too long, its beginning. */
-async function* linesOf(path: string): AsyncGenerator<Uint8Array> {
+async function* linesOf(path: string, missing: string): AsyncGenerator<Uint8Array> {
   const splitter = newLineSplitter();
-  for await (const chunk of chunksOf(path)) {
+  for await (const chunk of chunksOf(path, missing)) {
     yield* splitter.add(chunk);
     if (splitter.isFull()) break;
   }
@@ -35,11 +38,11 @@ async function* linesOf(path: string): AsyncGenerator<Uint8Array> {
   if (rest !== null) yield rest;
 }
 
-async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+async function* chunksOf(path: string, missing: string): AsyncGenerator<Buffer> {
   try {
     yield* createReadStream(path) as AsyncIterable<Buffer>;
   } catch (error) {
-    throw cannotRead(path, error);
+    throw cannotRead(path, error, { ENOENT: missing });
   }
 }
 

@@ -11,13 +11,6 @@ export const headFacts = (state: SessionState): HeadFacts => ({
   card: cardOf(state),
 });
 
-/** The facts of a copy that is not stored completely: nothing of it is owed to anybody. */
-export const CUT_OFF: HeadFacts = {
-  owing: false,
-  wake_at_ms: null,
-  card: { title: null, status: 'idle', parent: null, last_activity_ms: 0, outcome: null },
-};
-
 const cardOf = (state: SessionState): SessionCard => ({
   title: state.title ?? null,
   status: statusOf(state),

@@ -10,6 +10,7 @@ import { parseJson } from '../../schemas/json.ts';
 import { BLOB_BYTES_MAX, GC_GRACE_MS, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { isIncomplete } from '../../schemas/session-head.ts';
 import { type SessionState, TranscriptPage } from '../../schemas/state.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { sessionPages } from '../client/all-sessions.ts';
@@ -96,8 +97,11 @@ interface Stores {
 async function keepAll(stores: Stores, candidates: Set<Digest>): Answer<void> {
   for await (const page of sessionPages((request) => stores.journal.sessions(request))) {
     if (isLeft(page)) return page;
-    for (const { session_id } of page.right) {
-      const kept = await keepReferenced(stores, session_id, candidates);
+    for (const head of page.right) {
+      // What a copy that was cut off names is kept as well; its pages are put again when its import goes on.
+      const kept = isIncomplete(head)
+        ? await keepInEvents(stores.journal, head, candidates)()
+        : await keepReferenced(stores, head.session_id, candidates);
       if (isLeft(kept)) return kept;
     }
   }
@@ -117,7 +121,11 @@ const keepReferenced = ({ journal, blobs }: Stores, id: SessionId, candidates: S
   )();
 
 const keepInEvents =
-  (journal: Journal, { session_id, version }: SessionState, candidates: Set<Digest>): TE.TaskEither<Rejection, void> =>
+  (
+    journal: Journal,
+    { session_id, version }: Pick<SessionState, 'session_id' | 'version'>,
+    candidates: Set<Digest>,
+  ): TE.TaskEither<Rejection, void> =>
   async () => {
     const responses = newKeptResponses();
     for (let from = 0; from < version;) {

@@ -4,18 +4,19 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { Digest, EventId, SessionId, Version } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
+import { type HeadFacts, type Tombstone, isIncomplete } from '../../schemas/session-head.ts';
 import { eventRepeated, sessionDeleted, sessionExists, unknownSession, versionConflict } from './append-rules.ts';
 import { META_KEY, genesisKey, headKey, packageKey, sweepKey, tombstoneKey } from './keys.ts';
+import { completionOf } from './completion.ts';
 import { type Indexed, NOTHING, NOT_INDEXED, indexChanges } from './head-index.ts';
-import { type StoredHead, encodeHead, encodeMeta, encodeTombstone } from './stored-values.ts';
+import { type StoredHead, encodeStoredGenesis, encodeHead, encodeMeta, encodeTombstone } from './stored-values.ts';
 import type { Change, Put, Removal } from './store.ts';
 
 export interface CreateWrite {
   readonly kind: 'create';
   readonly session: SessionId;
-  /** Both in their stored form. */
-  readonly genesis: Uint8Array;
+  readonly genesis: string;
+  /** `value`: its stored form. */
   readonly tool_package: { readonly digest: Digest; readonly value: Uint8Array };
   readonly head: HeadFacts;
 }
@@ -59,6 +60,7 @@ export type Write = CreateWrite | AppendWrite | RestateWrite | DeleteWrite | Swe
 /** What the next write to a session needs to know of its head. */
 export interface KnownHead extends Indexed {
   readonly version: Version;
+  readonly card: Pick<HeadFacts['card'], 'status'>;
 }
 
 /** The stored head of a session, null when the session does not exist, or the rejection when it cannot be read. */
@@ -70,6 +72,8 @@ export interface StreamFacts {
   /** Whether the stream of a session contains an event id, before this group. */
   readonly holds: (session: SessionId, event: EventId) => boolean;
   readonly hasPackage: (digest: Digest) => boolean;
+  /** The genesis text of a copy that a write of the group completes. */
+  readonly genesisOf: (session: SessionId) => Either<Rejection, string>;
   readonly sessionCount: number;
 }
 
@@ -90,6 +94,7 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
   const added = new Map<SessionId, Set<EventId>>();
   const packages = new Set<Digest>();
   const deleted = new Map<SessionId, Version>();
+  const created = new Map<SessionId, Either<Rejection, string>>();
   let { sessionCount } = stored;
 
   const headOf = (session: SessionId): StoredHeadOf => {
@@ -102,37 +107,36 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     const { version, owing, wake_at_ms } = after;
     changes.push({ key: headKey(session), value: encodeHead(after) });
     changes.push(...indexChanges(session, before ?? NOT_INDEXED, after));
-    heads.set(session, { version, owing, wake_at_ms });
+    heads.set(session, { version, owing, wake_at_ms, card: { status: after.card.status } });
     return right(version);
   }
 
-  function create(
-    { session, genesis, tool_package: { digest, value }, head }: CreateWrite,
-    before: KnownHead | null,
-  ): Either<Rejection, Version> {
+  function create(write: CreateWrite, before: KnownHead | null): Either<Rejection, Version> {
+    const { session, genesis, tool_package: tools, head } = write;
     if (before !== null) return left(sessionExists(session));
     sessionCount += 1;
-    if (!packages.has(digest) && !stored.hasPackage(digest)) changes.push({ key: packageKey(digest), value });
-    packages.add(digest);
-    changes.push({ key: genesisKey(session), value: genesis }, { key: META_KEY, value: encodeMeta(sessionCount) });
+    changes.push(...creationOf(write, sessionCount, packages.has(tools.digest) || stored.hasPackage(tools.digest)));
+    packages.add(tools.digest);
+    created.set(session, right(genesis));
     return putHead(session, null, { ...head, version: 0 as Version });
   }
 
-  function restate({ session, expected, head }: RestateWrite, before: KnownHead | null): Either<Rejection, Version> {
-    const refused = refusalAt(session, expected, before);
-    return refused === null ? putHead(session, before, { ...head, version: expected }) : left(refused);
-  }
+  const restate = (write: RestateWrite, before: KnownHead | null): Either<Rejection, Version> =>
+    append({ ...write, kind: 'append', events: [], puts: [] }, before);
 
   function append(write: AppendWrite, before: KnownHead | null): Either<Rejection, Version> {
     const { session, expected, events, head } = write;
     const refused = refusalAt(session, expected, before);
-    if (refused !== null) return left(refused);
+    if (refused !== null || before === null) return left(refused ?? unknownSession(session));
     const ids = added.get(session) ?? new Set<EventId>();
     const repeated = events.find((event) => ids.has(event) || stored.holds(session, event));
     if (repeated !== undefined) return left(eventRepeated(session, repeated));
+    const genesisOf = (): Either<Rejection, string> => created.get(session) ?? stored.genesisOf(session);
+    const completed = completionOf(session, { before, after: head }, genesisOf);
+    if (isLeft(completed)) return completed;
     for (const event of events) ids.add(event);
     added.set(session, ids);
-    changes.push(...write.puts);
+    changes.push(...write.puts, ...completed.right);
     return putHead(session, before, { ...head, version: (expected + events.length) as Version });
   }
 
@@ -160,6 +164,20 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
     return write.kind === 'append' ? append(write, before.right) : restate(write, before.right);
   });
   return { answers, changes, heads, deleted, sessionCount };
+}
+
+/** What makes a session exist, besides its head. */
+function creationOf(
+  { session, genesis, tool_package: { digest, value }, head }: CreateWrite,
+  sessionCount: number,
+  hasPackage: boolean,
+): readonly Change[] {
+  const bytes = encodeStoredGenesis({ text: genesis, isComplete: !isIncomplete(head) });
+  return [
+    ...(hasPackage ? [] : [{ key: packageKey(digest), value }]),
+    { key: genesisKey(session), value: bytes },
+    { key: META_KEY, value: encodeMeta(sessionCount) },
+  ];
 }
 
 /** A tombstone, the mark that the rest must be swept, and the end of what makes the session exist. */

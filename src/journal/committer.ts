@@ -6,7 +6,9 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { Digest, EventId, SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type Admission, type StoredHeadOf, type StreamFacts, type Write, admitWrites } from './admission.ts';
+import { unknownSession } from './append-rules.ts';
 import { eventKey, packageKey } from './keys.ts';
+import { completedCopies, knownIn, readGeneses } from './completed-copies.ts';
 import { type KnownStreams, newKnownStreams } from './known-streams.ts';
 import { rejectionOf } from './refusal.ts';
 import type { StoreHandle } from './store-handle.ts';
@@ -29,7 +31,8 @@ export function openCommitter(handle: StoreHandle): Commit {
     const asked = idsToLookUp(group, known);
     const unknown = packagesToLookUp(group, known);
     const count = sessionCount;
-    if (unread.length + asked.length + unknown.length === 0 && count !== null) {
+    const completes = completedCopies(group, (session) => known.head(session)).length > 0;
+    if (unread.length + asked.length + unknown.length === 0 && !completes && count !== null) {
       return joinFacts(known, { ...NOTHING_READ, sessionCount: count });
     }
     return await handle.use((store) =>
@@ -40,7 +43,9 @@ export function openCommitter(handle: StoreHandle): Commit {
           readPackages(view, unknown),
           count ?? readSessionCount(view),
         ]);
-        return joinFacts(known, { sessions, held, packages, sessionCount: counted });
+        const completed = completedCopies(group, (session) => known.head(session) ?? knownIn(sessions, session));
+        const geneses = completed.length === 0 ? NOTHING_READ.geneses : await readGeneses(view, completed);
+        return joinFacts(known, { sessions, held, packages, geneses, sessionCount: counted });
       }),
     );
   }
@@ -149,20 +154,30 @@ interface ReadFacts {
   readonly sessions: ReadonlyMap<SessionId, StoredHeadOf>;
   readonly held: ReadonlySet<string>;
   readonly packages: ReadonlySet<Digest>;
+  readonly geneses: ReadonlyMap<SessionId, Either<Rejection, string>>;
   readonly sessionCount: number;
 }
 
 const EMPTY_IDS: ReadonlySet<string> = new Set();
-const NOTHING_READ = { sessions: new Map<SessionId, StoredHeadOf>(), held: EMPTY_IDS, packages: new Set<Digest>() };
+const NOTHING_READ = {
+  sessions: new Map<SessionId, StoredHeadOf>(),
+  held: EMPTY_IDS,
+  packages: new Set<Digest>(),
+  geneses: new Map<SessionId, Either<Rejection, string>>(),
+};
 
 /** The cached facts, completed with those that were read. */
-const joinFacts = (known: KnownStreams, { sessions, held, packages, sessionCount }: ReadFacts): StreamFacts => ({
+const joinFacts = (
+  known: KnownStreams,
+  { sessions, held, packages, geneses, sessionCount }: ReadFacts,
+): StreamFacts => ({
   headOf: (session) => {
     const head = known.head(session);
     return head === undefined ? (sessions.get(session) ?? right(null)) : right(head);
   },
   holds: (session, event) => known.holds(session, event) ?? held.has(idOf(session, event)),
   hasPackage: (digest) => known.hasPackage(digest) || packages.has(digest),
+  genesisOf: (session) => geneses.get(session) ?? left(unknownSession(session)),
   sessionCount,
 });
 

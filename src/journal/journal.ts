@@ -67,7 +67,8 @@ export interface Wake {
 export interface Journal {
   /**
    * Creates a stream with its genesis text, and stores the tool package that it names unless it is stored already, in one
-   * write. Refused as `session_exists` when the stream exists, and as `session_deleted` when it did.
+   * write. Refused as `session_exists` when the stream exists, and as `session_deleted` when it did. With a head of the status
+   * `incomplete` it creates an incomplete copy: `genesis` refuses it until a head of any other status is stored.
    */
   create(
     session: SessionId,
@@ -76,8 +77,11 @@ export interface Journal {
     head: HeadFacts,
   ): TaskEither<Rejection, void>;
 
-  /** The text of the genesis record of a stream. */
+  /** The text of the genesis record of a stream; `damaged` for an incomplete copy, so that no caller takes it for a session. */
   genesis(session: SessionId): TaskEither<Rejection, string>;
+
+  /** The text of the genesis record of an incomplete copy; `session_exists` for a complete stream. */
+  genesisOfCopy(session: SessionId): TaskEither<Rejection, string>;
 
   /** The text of a tool package that a stored genesis names; `damaged` when it is missing. The caller checks its digest. */
   toolPackage(digest: Digest): TaskEither<Rejection, string>;
@@ -85,7 +89,7 @@ export interface Journal {
   /**
    * Appends commits that follow each other in one durable, atomic write and returns the new version. Refused as
    * `version_conflict` unless the stream is at the position of the first one and contains none of the event ids. `head`: the
-   * facts after the last commit; stored in the same write.
+   * facts after the last commit; stored in the same write. A complete stream does not become incomplete again.
    */
   append(session: SessionId, commits: readonly JournalCommit[], head: HeadFacts): TaskEither<Rejection, Version>;
 
@@ -103,7 +107,7 @@ export interface Journal {
 
   /**
    * Writes the facts of a head anew, without an append: a rebuilt journal may not know them. Refused as `version_conflict`
-   * unless the stream is at this version.
+   * unless the stream is at this version. It completes a copy, as an append does.
    */
   restate(session: SessionId, version: Version, head: HeadFacts): TaskEither<Rejection, void>;
 

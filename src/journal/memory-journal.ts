@@ -6,10 +6,12 @@ import type { Digest, EventId, Position, SessionId, Version } from '../../schema
 import { READ_PAGE_BYTES, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
+import { type HeadFacts, type Tombstone, isIncomplete } from '../../schemas/session-head.ts';
 import type { SessionPage } from '../../schemas/wire.ts';
 import {
   checkCommits,
+  checkStatus,
+  copyIncomplete,
   eventRepeated,
   packageLost,
   sessionDeleted,
@@ -64,7 +66,10 @@ export function openMemoryJournal(): Journal {
         streams.set(session, { genesis, commits: [], positions: new Map(), head });
         return right(undefined);
       }),
-    genesis: (session) => onStream(session, (stream) => right(stream.genesis)),
+    genesis: (session) =>
+      onStream(session, ({ genesis, head }) => (isIncomplete(head) ? left(copyIncomplete(session)) : right(genesis))),
+    genesisOfCopy: (session) =>
+      onStream(session, ({ genesis, head }) => (isIncomplete(head) ? right(genesis) : left(sessionExists(session)))),
     toolPackage: (digest) =>
       unlessClosed(() => {
         const text = packages.get(digest);
@@ -85,12 +90,7 @@ export function openMemoryJournal(): Journal {
       }),
     head: (session) => onStream(session, (stream) => right(headOf(session, stream))),
     find: (session, event) => onStream(session, (stream) => right(stream.positions.get(event) ?? null)),
-    restate: (session, version, head) =>
-      onStream(session, (stream) => {
-        if (versionOf(stream) !== version) return left(versionConflict(session, version, versionOf(stream)));
-        stream.head = head;
-        return right(undefined);
-      }),
+    restate: (session, version, head) => onStream(session, (stream) => restate(stream, session, { version, head })),
     sessions: (request) => unlessClosed(() => right(pageOf(streams, request))),
     due: (untilMs, limit, after) => unlessClosed(() => right(dueIn(streams, { untilMs, limit, after }))),
     entries: () => null,
@@ -228,6 +228,18 @@ interface Append {
   readonly head: HeadFacts;
 }
 
+function restate(
+  stream: Stream,
+  session: SessionId,
+  { version, head }: { readonly version: Version; readonly head: HeadFacts },
+): Answer<void> {
+  if (versionOf(stream) !== version) return left(versionConflict(session, version, versionOf(stream)));
+  const refused = checkStatus(session, stream.head, head);
+  if (refused !== null) return left(refused);
+  stream.head = head;
+  return right(undefined);
+}
+
 function appendTo(stream: Stream, session: SessionId, { commits, head }: Append): Answer<Version> {
   const version = versionOf(stream);
   const expected = (commits[0]?.position ?? 0) as number as Version;
@@ -236,6 +248,8 @@ function appendTo(stream: Stream, session: SessionId, { commits, head }: Append)
     const repeated = events.find(({ event_id }) => stream.positions.has(event_id));
     if (repeated !== undefined) return left(eventRepeated(session, repeated.event_id));
   }
+  const refused = checkStatus(session, stream.head, head);
+  if (refused !== null) return left(refused);
   for (const { position, events, state_digest, chain } of commits) {
     for (const [index, { event_id }] of events.entries()) {
       stream.positions.set(event_id, (position + index) as Position);

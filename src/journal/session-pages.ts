@@ -1,12 +1,12 @@
 // Pages of heads, and the sessions whose time has come, from one view of the store.
-import type { SessionId } from '../../schemas/ids.ts';
+import type { SessionId, Version } from '../../schemas/ids.ts';
 import { SESSIONS_EXAMINED_MAX } from '../../schemas/limits.ts';
 import type { SessionPage } from '../../schemas/wire.ts';
 import type { SessionHead, SessionsRequest, Wake } from './journal.ts';
 import { HEAD_RANGE, headKey, owingAfter, sessionOfKey, sessionsAfter, wakeOfKey, wakesBetween } from './keys.ts';
 import { refuse } from './refusal.ts';
 import { matchesRequest } from './session-filter.ts';
-import { decodeHead } from './stored-values.ts';
+import { type StoredHead, decodeHead } from './stored-values.ts';
 import type { StoreView } from './store.ts';
 import { readSessionCount } from './stream-reads.ts';
 
@@ -61,11 +61,18 @@ async function readOwing(view: StoreView, after: SessionId | null, limit: number
   return { heads, last: entries.length < limit ? null : (ids.at(-1) ?? null) };
 }
 
+const UNREADABLE: StoredHead = {
+  version: 0 as Version,
+  owing: true,
+  wake_at_ms: null,
+  card: { title: 'damaged: its head cannot be read', status: 'idle', parent: null, last_activity_ms: 0, outcome: null },
+};
+
 function headOf(session: SessionId, bytes: Uint8Array | undefined): SessionHead {
   if (bytes === undefined) return refuse('damaged', `the journal has lost the head of session ${session}`);
   const head = decodeHead(bytes);
-  if (head === null) return refuse('damaged', `the head of session ${session} does not decode`);
-  return { session_id: session, ...head };
+  // One head that cannot be read must not hide all other sessions. Whoever loads this one is refused with the reason.
+  return { session_id: session, ...(head ?? UNREADABLE) };
 }
 
 /** Where one page holds every head, their number must be the stored one. */

@@ -1,11 +1,13 @@
 // A journal on any ordered key-value store. All writes go through one group commit; reads use only the store, so everything
 // they return is durable.
+import { Buffer } from 'node:buffer';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId, Version } from '../../schemas/ids.ts';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Rejection, invariant } from '../../schemas/rejection.ts';
+import type { HeadFacts } from '../../schemas/session-head.ts';
 import type { Write } from './admission.ts';
-import { checkCommits } from './append-rules.ts';
+import { checkCommits, checkHead } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
 import { damagedDeletion } from './damaged-deletion.ts';
 import { sweepKey } from './keys.ts';
@@ -25,6 +27,7 @@ import {
   findEvent,
   readCommits,
   readGenesis,
+  readGenesisOfCopy,
   readPackage,
   readSessionCount,
   readTombstones,
@@ -91,11 +94,15 @@ interface Opened {
 
 type Reading = <T>(work: (view: StoreView) => Promise<T>) => TaskEither<Rejection, T>;
 
-type Reads = Pick<Journal, 'tombstones' | 'genesis' | 'toolPackage' | 'read' | 'head' | 'find' | 'sessions' | 'due'>;
+type Reads = Pick<
+  Journal,
+  'tombstones' | 'genesis' | 'genesisOfCopy' | 'toolPackage' | 'read' | 'head' | 'find' | 'sessions' | 'due'
+>;
 
 const readsOf = (reading: Reading): Reads => ({
   tombstones: (after, limit) => reading((view) => readTombstones(view, after, limit)),
   genesis: (session) => reading((view) => readGenesis(view, session)),
+  genesisOfCopy: (session) => reading((view) => readGenesisOfCopy(view, session)),
   toolPackage: (digest) => reading((view) => readPackage(view, digest)),
   read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
   head: (session) => reading((view) => requireHead(view, session)),
@@ -139,6 +146,11 @@ const deletionsOf = ({
     }),
 });
 
+function requireReadable(session: SessionId, head: HeadFacts): void {
+  const refused = checkHead(session, head);
+  if (refused !== null) throw new Refusal(refused);
+}
+
 function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
@@ -176,16 +188,19 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
     create: (session, genesis, { digest, text }, head) =>
       accepting(async () => {
-        const [bytes, value] = [encodeText(genesis), encodeText(text)];
+        requireReadable(session, head);
+        invariant(genesis.isWellFormed(), 'a genesis to store is not well-formed');
+        const value = encodeText(text);
         await commit(
-          { kind: 'create', session, genesis: bytes, tool_package: { digest, value }, head },
-          bytes.length + value.length,
+          { kind: 'create', session, genesis, tool_package: { digest, value }, head },
+          Buffer.byteLength(genesis) + value.length,
         );
       }),
     append: (session, commits, head) =>
       accepting(() => {
         const refused = checkCommits(session, commits);
         if (refused !== null) throw new Refusal(refused);
+        requireReadable(session, head);
         // Encoded before queueing, so that commits that cannot be encoded fail only their own caller.
         const puts = commits.flatMap((one) => putsOfCommit(session, one));
         const bytes = puts.reduce((sum, { key, value }) => sum + key.length + value.length, APPEND_OVERHEAD_BYTES);
@@ -195,6 +210,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
       }),
     restate: (session, expected, head) =>
       accepting(async () => {
+        requireReadable(session, head);
         await commit({ kind: 'restate', session, expected, head }, APPEND_OVERHEAD_BYTES);
       }),
     ...deletionsOf({ handle, accepting, commit, sweep }),

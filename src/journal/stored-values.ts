@@ -118,7 +118,7 @@ export function decodeTombstone(session_id: SessionId, bytes: Uint8Array): Tombs
   return Tombstone.is(tombstone) ? tombstone : null;
 }
 
-/** The text of a genesis record or a tool package. */
+/** The text of a tool package. */
 export function encodeText(text: string): Uint8Array {
   invariant(text.isWellFormed(), 'a text to store is not well-formed');
   return cbor.encode(text);
@@ -127,6 +127,25 @@ export function encodeText(text: string): Uint8Array {
 export function decodeText(bytes: Uint8Array): string | null {
   const value = decodeValue(bytes);
   return isText(value) ? value : null;
+}
+
+/** The genesis record of a stream. */
+export interface StoredGenesis {
+  readonly text: string;
+  /** False for a copy that is not stored completely. It stands here because no session is loaded without its genesis. */
+  readonly isComplete: boolean;
+}
+
+/** The text; of an incomplete copy, an array of it. */
+export const encodeStoredGenesis = ({ text, isComplete }: StoredGenesis): Uint8Array =>
+  cbor.encode(isComplete ? text : [text]);
+
+export function decodeStoredGenesis(bytes: Uint8Array): StoredGenesis | null {
+  const value = decodeValue(bytes);
+  const isComplete = !Array.isArray(value);
+  if (!isComplete && value.length !== 1) return null;
+  const text: unknown = isComplete ? value : value[0];
+  return isText(text) ? { text, isComplete } : null;
 }
 
 export const encodeMeta = (sessionCount: number): Uint8Array => cbor.encode([LAYOUT, sessionCount]);

@@ -4,7 +4,7 @@ import type { Digest, EventId, Position, SessionId, Version } from '../../schema
 import type { Tombstone } from '../../schemas/session-head.ts';
 import { READ_PAGE_BYTES, READ_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { versionAfter } from '../../schemas/record.ts';
-import { packageLost, sessionDeleted, unknownSession } from './append-rules.ts';
+import { copyIncomplete, packageLost, sessionDeleted, sessionExists, unknownSession } from './append-rules.ts';
 import type { JournalCommit, SessionHead } from './journal.ts';
 import {
   META_KEY,
@@ -24,7 +24,15 @@ import {
 import { checkLayout } from './layout.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { decodeNumber } from './stored-numbers.ts';
-import { decodeText, decodeHead, decodeMeta, decodeCommit, decodeTombstone } from './stored-values.ts';
+import {
+  type StoredGenesis,
+  decodeText,
+  decodeStoredGenesis,
+  decodeHead,
+  decodeMeta,
+  decodeCommit,
+  decodeTombstone,
+} from './stored-values.ts';
 import type { Put, StoreView } from './store.ts';
 
 /** The head of a stream, or null when the session never existed; refuses when it was deleted. */
@@ -71,12 +79,24 @@ export async function readTombstones(
 }
 
 export async function readGenesis(view: StoreView, session: SessionId): Promise<string> {
+  const { text, isComplete } = await readStoredGenesis(view, session);
+  if (!isComplete) throw new Refusal(copyIncomplete(session));
+  return text;
+}
+
+export async function readGenesisOfCopy(view: StoreView, session: SessionId): Promise<string> {
+  const { text, isComplete } = await readStoredGenesis(view, session);
+  if (isComplete) throw new Refusal(sessionExists(session));
+  return text;
+}
+
+export async function readStoredGenesis(view: StoreView, session: SessionId): Promise<StoredGenesis> {
   const bytes = await view.get(genesisKey(session));
   if (bytes === undefined) {
     await requireHead(view, session);
     return refuse('damaged', `session ${session} has no genesis`);
   }
-  return decodeText(bytes) ?? refuse('damaged', `the genesis of session ${session} does not decode`);
+  return decodeStoredGenesis(bytes) ?? refuse('damaged', `the genesis of session ${session} does not decode`);
 }
 
 /** The text of a tool package. */

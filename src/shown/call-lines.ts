@@ -1,5 +1,5 @@
 // One call as lines of text, for `refold explain --call`.
-import pc from 'picocolors';
+import { paint } from './paint.ts';
 import { shownArguments } from '../../schemas/tool-call.ts';
 import type { Claim } from '../../schemas/tool-call.ts';
 import type { Conflict } from '../../reducers/conflict.ts';
@@ -12,12 +12,12 @@ const WIDTH = 100;
 export function callLines(explanation: CallExplanation): readonly string[] {
   const { call, index, run_id, turn, batch_id, plan_hash, observed, rejected, planned, status } = explanation;
   return [
-    `${pc.bold(call.call_id)}  ${pc.bold(call.tool_name)}  ${coloured(status)}`,
+    `${paint.bold(call.call_id)}  ${paint.bold(call.tool_name)}  ${coloured(status)}`,
     `  made       as call ${index + 1} of turn ${turn} of ${run_id}, ${describeMoment(observed)}`,
-    `  batch      ${batch_id === null ? 'none: the turn ended the run' : `${batch_id} ${pc.dim(plan_hash ?? '')}`}`,
+    `  batch      ${batch_id === null ? 'none: the turn ended the run' : `${batch_id} ${paint.dim(plan_hash ?? '')}`}`,
     `  arguments  ${describeArguments(call)}`,
     `  tool       ${describeTool(explanation)}`,
-    ...(rejected === null ? [] : [`  rejected   ${pc.yellow(rejected.code)}: ${rejected.message}`]),
+    ...(rejected === null ? [] : [`  rejected   ${paint.yellow(rejected.code)}: ${rejected.message}`]),
     ...(planned === null ? [] : planLines(planned)),
     ...consentLines(explanation),
     ...lifeLines(explanation),
@@ -26,14 +26,14 @@ export function callLines(explanation: CallExplanation): readonly string[] {
 
 const coloured = (status: CallExplanation['status']): string =>
   status === 'succeeded'
-    ? pc.green(status)
+    ? paint.green(status)
     : status === 'queued' || status === 'running' || status === 'waiting'
-      ? pc.cyan(status)
-      : pc.red(status);
+      ? paint.cyan(status)
+      : paint.red(status);
 
 /** Events count from 1, as in `--at`: `--at 4` shows the state after event 4. */
 const describeMoment = ({ position, at_ms }: Moment): string =>
-  `event ${position + 1} ${pc.dim(new Date(at_ms).toISOString())}`;
+  `event ${position + 1} ${paint.dim(new Date(at_ms).toISOString())}`;
 
 const describeArguments = (call: CallExplanation['call']): string => clipJson(shownArguments(call), WIDTH);
 
@@ -64,7 +64,7 @@ const describeClaim = ({ key, access }: Claim): string => `${access} ${key}`;
 function describeWait({ call_id, tool_name, group, conflict, settled }: WaitedFor): string {
   const state = settled === null ? 'not settled yet' : `settled by event ${settled.position + 1}`;
   const why = conflict === null ? '' : `: ${describeConflict(conflict)}`;
-  return `${pc.bold(call_id)} (${tool_name}, group ${group + 1}, ${state})${why}`;
+  return `${paint.bold(call_id)} (${tool_name}, group ${group + 1}, ${state})${why}`;
 }
 
 export function describeConflict(conflict: Conflict): string {
@@ -93,11 +93,11 @@ function consentLines({ consent, confirmations, status }: CallExplanation): read
 }
 
 const whyAsked = ({ mode, reasons }: NonNullable<CallExplanation['consent']>): string =>
-  `${reasons.join(', ')} ${pc.dim(`(mode ${mode})`)}`;
+  `${reasons.join(', ')} ${paint.dim(`(mode ${mode})`)}`;
 
 function describeConfirmation(confirmation: CallExplanation['confirmations'][number]): string {
   const { result, by, message, granted, instead } = confirmation;
-  const word = result === 'allow' ? pc.green('allowed') : pc.red('denied');
+  const word = result === 'allow' ? paint.green('allowed') : paint.red('denied');
   const more = [
     ...(granted ? ['and later calls of its kind'] : []),
     ...(instead === null ? [] : [`replaced by ${instead}`]),

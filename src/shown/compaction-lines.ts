@@ -1,5 +1,5 @@
 // One compaction as lines of text, for `refold explain --compactions` and `--turn`.
-import pc from 'picocolors';
+import { paint } from './paint.ts';
 import type { Exchange } from '../../schemas/model-turn.ts';
 import type { CompactionExplanation } from '../core/explain-compaction.ts';
 import { describeMoment, describeUsage } from './describe.ts';
@@ -24,7 +24,7 @@ export function compactionLines({
     `  compacted  because ${why}; owed since ${describeMoment(owed)}`,
     ...(through === null ? [] : [`  through    page ${through}: the first ${entries ?? 'unknown'} messages`]),
     ...failures.flatMap((failure) => [
-      `  failed     ${describeMoment(failure)}: ${pc.yellow(failure.code)}: ${failure.message}${failure.again ? '; the compaction is tried again' : ''}`,
+      `  failed     ${describeMoment(failure)}: ${paint.yellow(failure.code)}: ${failure.message}${failure.again ? '; the compaction is tried again' : ''}`,
       ...exchangeLines(failure.exchange),
     ]),
     outcomeOf({ failures, summary, dropped }),
@@ -56,5 +56,5 @@ function exchangeLines(exchange: Exchange | null): readonly string[] {
     response === undefined
       ? `no response is kept${response_redacted ? ': it held a secret in pieces' : ''}`
       : `response ${response}, ${response_bytes} bytes${cut}`;
-  return [pc.dim(`  wire       request ${request}; ${kept}`)];
+  return [paint.dim(`  wire       request ${request}; ${kept}`)];
 }

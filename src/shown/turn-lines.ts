@@ -1,5 +1,5 @@
 // One turn of the model as lines of text, for `refold explain --turn`.
-import pc from 'picocolors';
+import { paint } from './paint.ts';
 import type { StopReason } from '../../schemas/model-turn.ts';
 import type { TurnAnswer, TurnExplanation, TurnFailure } from '../core/explain-turn.ts';
 import { compactionLines } from './compaction-lines.ts';
@@ -15,7 +15,7 @@ export function turnLines({
   ending,
 }: TurnExplanation): readonly string[] {
   return [
-    `${pc.bold(`turn ${turn}`)} of ${run_id}`,
+    `${paint.bold(`turn ${turn}`)} of ${run_id}`,
     `  began      ${describeMoment(began)}`,
     ...(compaction === null ? [] : compactionLines(compaction)),
     ...failures.map((failure) => `  failed     ${describeFailure(failure)}`),
@@ -25,7 +25,7 @@ export function turnLines({
 }
 
 const describeFailure = (failure: TurnFailure): string =>
-  `${describeMoment(failure)}: ${pc.yellow(failure.code)}: ${failure.message}${failure.again ? '; the model is asked again in this turn' : ''}`;
+  `${describeMoment(failure)}: ${paint.yellow(failure.code)}: ${failure.message}${failure.again ? '; the model is asked again in this turn' : ''}`;
 
 function answerLines(answer: TurnAnswer): readonly string[] {
   const { stop, layout, usage, calls, has_text } = answer;
@@ -33,10 +33,10 @@ function answerLines(answer: TurnAnswer): readonly string[] {
   const word = stop?.word === undefined ? '' : ` ("${stop.word}")`;
   return [
     `  answered   ${describeMoment(answer)}: ${has_text ? 'text' : 'no text'}, ${made}`,
-    `  stopped    ${stop === null ? 'the bridge did not say why' : `${pc.bold(stop.reason)}${word}: ${STOPS[stop.reason]}`}`,
+    `  stopped    ${stop === null ? 'the bridge did not say why' : `${paint.bold(stop.reason)}${word}: ${STOPS[stop.reason]}`}`,
     layout === null
       ? '  layout     none: text and calls are the whole turn'
-      : `  layout     kept for ${pc.bold(layout.api)}, model ${layout.model}, ${layout.bytes} bytes; no other API is sent it`,
+      : `  layout     kept for ${paint.bold(layout.api)}, model ${layout.model}, ${layout.bytes} bytes; no other API is sent it`,
     ...(usage === null ? [] : [`  tokens     ${describeUsage(usage)}`]),
   ];
 }
@@ -52,6 +52,6 @@ const STOPS: Readonly<Record<StopReason, string>> = {
 };
 
 function describeEnding({ outcome, code, message }: NonNullable<TurnExplanation['ending']>): string {
-  const how = outcome === 'completed' ? pc.green(outcome) : pc.red(outcome);
+  const how = outcome === 'completed' ? paint.green(outcome) : paint.red(outcome);
   return `${how}${code === null ? '' : ` (${code})`}${message === null ? '' : `: ${message}`}`;
 }

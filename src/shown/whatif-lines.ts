@@ -1,5 +1,5 @@
 // A turn that would have been decided differently, as lines for people and as an object for programs.
-import pc from 'picocolors';
+import { paint } from './paint.ts';
 import type { OfferChange, TurnWhatIf } from '../core/compare/what-if.ts';
 import type { CallChange, CallDecision } from '../core/compare/what-if-calls.ts';
 import { clipJson } from './clip-json.ts';
@@ -12,10 +12,10 @@ export function whatIfLines(turn: TurnWhatIf, before: TurnWhatIf | null): readon
   const sameOffer = offer === null || (before !== null && describeOffer(before.offer) === describeOffer(offer));
   const lines = [
     ...(sameOffer ? [] : [`  offer  ${describeOffer(offer)}`]),
-    ...(fault === null ? [] : [`  ${pc.red('no tools')}  ${fault.message} (${fault.code})`]),
+    ...(fault === null ? [] : [`  ${paint.red('no tools')}  ${fault.message} (${fault.code})`]),
     ...changes.map((change) => `  ${describeChange(change)}`),
   ];
-  return lines.length === 0 ? [] : [pc.dim(`position ${position}, turn ${number} of ${run_id}`), ...lines];
+  return lines.length === 0 ? [] : [paint.dim(`position ${position}, turn ${number} of ${run_id}`), ...lines];
 }
 
 /** Decisions hold only the fields that differ. */
@@ -39,14 +39,14 @@ const rejectionOf = (decision: CallDecision): object =>
 function describeOffer(offer: OfferChange | null): string {
   if (offer === null) return '';
   return [
-    ...offer.added.map((name) => pc.green(`+${name}`)),
-    ...offer.removed.map((name) => pc.red(`-${name}`)),
-    ...offer.redefined.map((name) => pc.yellow(`~${name}`)),
+    ...offer.added.map((name) => paint.green(`+${name}`)),
+    ...offer.removed.map((name) => paint.red(`-${name}`)),
+    ...offer.redefined.map((name) => paint.yellow(`~${name}`)),
   ].join(' ');
 }
 
 function describeChange({ call_id, tool_name, kind, recorded, alternative, fields }: CallChange): string {
-  const name = `${pc.bold(call_id)} ${tool_name}`;
+  const name = `${paint.bold(call_id)} ${tool_name}`;
   if (kind === 'rejection') return `${name}  ${describeDecision(recorded)} → ${describeDecision(alternative)}`;
   const [a, b] = [recorded, alternative] as unknown as readonly [Fields, Fields];
   const asking = kind === 'approval' ? [`${describeAsking(recorded)} → ${describeAsking(alternative)}`] : [];
@@ -59,7 +59,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const valueOf = (fields: Fields, name: string): string => clipJson(fields[name] ?? null, WIDTH);
 
 const describeAsking = (decision: CallDecision): string =>
-  decision.accepted && decision.asks ? pc.yellow('asks a person') : pc.green('runs without asking');
+  decision.accepted && decision.asks ? paint.yellow('asks a person') : paint.green('runs without asking');
 
 export const describeDecision = (decision: CallDecision): string =>
-  decision.accepted ? pc.green(`runs in group ${decision.group + 1}`) : pc.red(`rejected, ${decision.code}`);
+  decision.accepted ? paint.green(`runs in group ${decision.group + 1}`) : paint.red(`rejected, ${decision.code}`);

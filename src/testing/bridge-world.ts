@@ -7,6 +7,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { LayoutApi, LayoutPart, Stop } from '../../schemas/model-turn.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { FileChange } from '../../schemas/undo.ts';
+import type { NoPreview, PreviewedFiles } from '../../schemas/consent.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { BridgeClock } from '../clock.ts';
 
@@ -92,6 +93,9 @@ export interface ToolAnswer {
   readonly changes?: readonly FileChange[];
 }
 
+/** What a call would do, without its being done: lines for people, and every file that it would change; or why not. */
+export type ToolPreview = { readonly diff: string; readonly files: PreviewedFiles } | NoPreview;
+
 /** A file to restore, with its bytes before the change; null when it did not exist. */
 export interface FileBefore extends Pick<FileChange, 'path' | 'after_digest'> {
   readonly before: Uint8Array | null;
@@ -136,12 +140,21 @@ export interface BridgeWorld {
   readonly model: Model;
   /** The tools to lease: exact tool ids, or prefixes that end in `*`. */
   readonly tools: readonly string[];
-  /** Runs a tool. It may throw and may react late to the signal. Without `putBlob` changed files cannot be undone. */
+  /**
+   * Runs a tool. It may throw and may react late to the signal. Without `putBlob` changed files cannot be undone. When one of
+   * the `previewed` files of its effect is different now, it changes nothing and fails as `changed_since_preview`.
+   */
   readonly runTool: (
     target: ToolTarget,
     args: JsonObject,
-    context: { readonly signal: AbortSignal; readonly putBlob?: (bytes: Uint8Array) => Promise<Digest> },
+    context: {
+      readonly signal: AbortSignal;
+      readonly putBlob?: (bytes: Uint8Array) => Promise<Digest>;
+      readonly previewed?: PreviewedFiles;
+    },
   ) => Promise<ToolAnswer>;
+  /** What a call would do that waits for a person. It may throw, and may be slow. Null when no tool makes previews. */
+  readonly preview: ((target: ToolTarget, args: JsonObject) => Promise<ToolPreview>) | null;
   /** Restores the files that a call changed, all or none. Called only by bridges that lease undos. */
   readonly restore: (files: readonly FileBefore[]) => ToolAnswer;
 }

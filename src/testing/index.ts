@@ -15,6 +15,7 @@ export type {
   ModelRequest,
   SimulatedBridge,
   ToolAnswer,
+  ToolPreview,
   ToolTarget,
 } from './bridge-world.ts';
 export { ModelError } from './bridge-world.ts';
@@ -39,6 +40,7 @@ export {
   scenarios,
 } from './scenario.ts';
 export type { AnswerScript, CompactScript, ModelScript } from './model-script.ts';
+export type { PreviewScript } from './preview-script.ts';
 export { scriptedModel } from './sim-model.ts';
 export { type SimulateOptions, type Simulation, simulate } from './simulate.ts';
 export type { StartEngine } from './sim-options.ts';

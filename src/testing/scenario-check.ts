@@ -3,6 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Codec, decode, flag, integer, list, nullable, oneOf, shape, text } from '../../schemas/codec.ts';
 import { CALLS_PER_BATCH_MAX, CONCURRENCY_MAX } from '../../schemas/limits.ts';
 import { ANSWERS, COMPACTIONS, LAYOUT_SIZES, USAGES } from './model-script.ts';
+import { NAMED, PREVIEWS } from './preview-script.ts';
 import {
   ACTS,
   BEHAVIOURS,
@@ -20,6 +21,13 @@ const EACH_MAX = 1_000;
 const ms = integer('milliseconds', 0);
 const nth = integer('a number', 1);
 
+const PreviewScript = shape('PreviewScript', {
+  how: oneOf('how', PREVIEWS),
+  ms,
+  editMs: nullable(ms),
+  named: oneOf('named', NAMED),
+});
+
 const CallScript = shape(
   'CallScript',
   {
@@ -28,7 +36,7 @@ const CallScript = shape(
     ms,
     does: oneOf('does', BEHAVIOURS),
   },
-  { fails: integer('fails', 0), grants: flag },
+  { fails: integer('fails', 0), grants: flag, preview: PreviewScript },
 );
 
 const ModelScript = shape('ModelScript', {
@@ -77,7 +85,10 @@ const scenario: Codec<Scenario> = shape(
     disk: list(shape('DiskFault', { nth, what: oneOf('what', DISK_FAULTS), ms }), EACH_MAX),
     processes: list(ProcessFault, EACH_MAX),
   },
-  { strangers: list(shape('StrangerAct', { atMs: ms, claims: oneOf('claims', STRANGER_CLAIMS) }), EACH_MAX) },
+  {
+    strangers: list(shape('StrangerAct', { atMs: ms, claims: oneOf('claims', STRANGER_CLAIMS) }), EACH_MAX),
+    previews: flag,
+  },
 );
 
 /** Throws a TypeError that says what is wrong, and where (RFC 6901). */

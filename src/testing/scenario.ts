@@ -2,6 +2,7 @@
 // which faults happen when. An arbitrary makes scenarios from seeds and shrinks the ones that fail.
 import * as fc from 'fast-check';
 import { type ModelScript, modelScript } from './model-script.ts';
+import { type PreviewScript, previewScript } from './preview-script.ts';
 
 /** The tools of the simulated world; see `sim-tools.ts`. `none` is not registered. */
 export const SIM_TOOL_NAMES = ['read', 'write', 'put', 'solo', 'free', 'spare', 'ask', 'hand', 'none'] as const;
@@ -23,6 +24,8 @@ export interface CallScript {
   readonly fails?: number;
   /** A person who allows the call also grants the calls of its tool that differ in `path` alone. */
   readonly grants?: boolean;
+  /** How the preview of the call goes, in a scenario with previews; absent: it is found at once, and the answer names it. */
+  readonly preview?: PreviewScript;
 }
 
 /** The calls that the model makes in one turn; null: it does not answer. */
@@ -139,6 +142,8 @@ export interface Scenario {
   readonly processes: readonly ProcessFault[];
   /** Absent: none. */
   readonly strangers?: readonly StrangerAct[];
+  /** Whether the tool that asks makes previews, and then changes its file; absent: it does neither. */
+  readonly previews?: boolean;
 }
 
 /** Whether the engine loads from snapshots. Without a restart or a disk fault they would never be read. */
@@ -327,6 +332,24 @@ function withChanges({ changes, grants, ...scenario }: Omit<Drawn, 'models'>): P
   return { ...scenario, sessions: sessions.map(withHost) };
 }
 
+/** The tool that asks makes previews, in turn as these say. A session in which no call asks begins with one that does. */
+function withPreviews(scenario: Scenario, previews: readonly PreviewScript[]): Scenario {
+  if (previews.length === 0) return scenario;
+  let asked = 0;
+  const previewed = (call: CallScript): CallScript => {
+    const preview = call.tool === 'ask' ? previews[asked++ % previews.length] : undefined;
+    return preview === undefined ? call : { ...call, preview };
+  };
+  const sessions = scenario.sessions.map((session) => {
+    const asks = session.turns.some((turn) => turn?.some(({ tool }) => tool === 'ask'));
+    const turns = asks ? session.turns : [[ASKING], ...session.turns];
+    return { ...session, turns: turns.map((turn) => turn?.map(previewed) ?? null) };
+  });
+  return { ...scenario, sessions, previews: true };
+}
+
+const ASKING: CallScript = { tool: 'ask', path: 'a', ms: 40, does: 'succeed' };
+
 /** Scenarios of one to three sessions. They shrink to fewer sessions, calls, acts and faults. */
 export const scenarios = (): fc.Arbitrary<Scenario> => SCENARIOS;
 
@@ -336,14 +359,19 @@ type Drawn = Parameters<typeof withFlaws>[0] & {
   readonly models: readonly { readonly session: number; readonly model: ModelScript }[];
 };
 
+interface DrawnWithPreviews extends Omit<Drawn, 'previews'> {
+  readonly previewed: readonly PreviewScript[];
+}
+
 /** None in most scenarios, because they keep calls from running. */
 const seldom = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<readonly T[]> =>
   fc.oneof(
+    { withCrossShrink: true },
     { weight: 2, arbitrary: fc.constant<readonly T[]>([]) },
     { weight: 1, arbitrary: fc.array(arbitrary, { minLength: 1, maxLength }) },
   );
 
-const drawn = fc.record<Drawn>({
+const drawn = fc.record<DrawnWithPreviews>({
   seed: fc.noShrink(fc.nat()),
   bridges: fc.constantFrom(1, 2, 2, 3),
   files: fc.boolean(),
@@ -358,9 +386,12 @@ const drawn = fc.record<Drawn>({
   grants: seldom(granted, 1),
   strangers: fc.array(stranger, { maxLength: 3 }),
   models: seldom(fc.record({ session: fc.nat({ max: 1 }), model: modelScript }), 2),
+  previewed: seldom(previewScript, 3),
 });
 
-const SCENARIOS = drawn.map((made) => withFlaws(withChanges(withModels(made))));
+const SCENARIOS = drawn.map(({ previewed, ...made }) =>
+  withPreviews(withFlaws(withChanges(withModels(made))), previewed),
+);
 
 /** The scenario of a seed, always the same one. Throws a RangeError when the seed is not a whole number. */
 export const scenarioOf = (seed: number): Scenario => {

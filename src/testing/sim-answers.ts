@@ -3,9 +3,12 @@
 import { digestText } from '../../schemas/canonical.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
-import { brand } from '../../schemas/ids.ts';
+import { type Digest, brand } from '../../schemas/ids.ts';
 import type { CallScript } from './scenario.ts';
+import { previewScriptOf } from './sim-previews.ts';
 import { scriptedArguments } from './sim-tools.ts';
+
+type Confirmation = Extract<Ingress, { readonly kind: 'user.tool_confirmation' }>;
 
 type Asked = EffectOfKind<'agent.tool_use' | 'agent.custom_tool_use'>;
 
@@ -14,26 +17,48 @@ export function answerTo(effect: Effect): readonly Ingress[] {
   if (effect.kind !== 'agent.tool_use' && effect.kind !== 'agent.custom_tool_use') return [];
   const answer = effect.kind === 'agent.tool_use' ? confirm(effect) : fulfil(effect);
   const mistaken = { ...answer, arguments_digest: digestText('other arguments') };
-  return scriptOf(effect).does === 'throw' ? [mistaken, answer] : [answer];
+  const mistakes = [
+    ...(scriptOf(effect).does === 'throw' ? [mistaken] : []),
+    ...(namesForeign(effect) ? [{ ...confirm(effect), preview: digestText('another preview') }] : []),
+  ];
+  return [...mistakes, answer];
+}
+
+/** Whether the preview of a call that the answer is to name may still come. */
+export const awaitsPreview = (effect: Effect): boolean =>
+  effect.kind === 'agent.tool_use' &&
+  effect.preview_until_ms !== undefined &&
+  previewScriptOf(effect.arguments).named !== 'none';
+
+/** The first answer names a preview that no call has. */
+const namesForeign = (effect: Asked): boolean =>
+  effect.kind === 'agent.tool_use' &&
+  (effect.preview !== undefined || effect.preview_until_ms !== undefined) &&
+  previewScriptOf(effect.arguments).named === 'foreign';
+
+/** The recorded preview, for an answer that names it. */
+function namedBy(effect: Asked): { readonly preview?: Digest } {
+  if (effect.kind !== 'agent.tool_use' || effect.preview === undefined || !('digest' in effect.preview)) return {};
+  return previewScriptOf(effect.arguments).named === 'none' ? {} : { preview: effect.preview.digest };
 }
 
 const scriptOf = ({ arguments: args }: Asked): CallScript => args as unknown as CallScript;
 
-const confirm = (effect: Asked): Ingress => {
+const confirm = (effect: Asked): Confirmation => {
   const { batch_id, call_id, arguments_digest } = effect;
   const script = scriptOf(effect);
   const asked = { kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest } as const;
   if (script.does === 'fail') return { ...asked, result: 'deny' };
   if (script.does !== 'amend') {
     const grant = script.grants === true ? { grant: { argument: 'path', pattern: '**' } } : {};
-    return { ...asked, result: 'allow', ...grant };
+    return { ...asked, result: 'allow', ...grant, ...namedBy(effect) };
   }
   const args = { ...scriptedArguments({ ...script, does: 'succeed' }), path: 'amended' };
   const instead = { call_id: brand<'CallId'>(`${call_id}.instead`), tool_name: effect.tool_name, arguments: args };
   return { ...asked, result: 'deny', instead };
 };
 
-const fulfil = (effect: Asked): Ingress => {
+const fulfil = (effect: Asked): Extract<Ingress, { readonly kind: 'user.custom_tool_result' }> => {
   const { batch_id, call_id, arguments_digest } = effect;
   const success = scriptOf(effect).does !== 'fail';
   const output = { text: `${call_id} by hand` };

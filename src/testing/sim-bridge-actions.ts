@@ -1,14 +1,22 @@
 // What bridges do in a simulated world: they run its tools and restore files. The laws check each action.
+import type { PreviewedFiles } from '../../schemas/consent.ts';
 import type { SessionId } from '../../schemas/ids.ts';
-import type { BridgeWorld } from './bridge-world.ts';
+import type { BridgeWorld, ToolAnswer } from './bridge-world.ts';
+import type { Judge } from './laws/judge.ts';
+import { checkAsPreviewed } from './laws/preview-law.ts';
 import type { WorldLaws } from './laws/world-laws.ts';
 import type { CallScript, SessionScript } from './scenario.ts';
-import type { ProcessClock } from './sim-time.ts';
-import { type Execution, SIM_WRITERS, isUndoneIn, runSimTool } from './sim-tools.ts';
+import { newSimPreviews } from './sim-previews.ts';
+import type { ProcessClock, SimTime } from './sim-time.ts';
+import { type Execution, SIM_WRITERS, isUndoneIn, runSimTool, simToolId } from './sim-tools.ts';
 import { newSimWorkspace } from './sim-workspace.ts';
 
 interface BridgeActionsOptions {
   readonly laws: WorldLaws;
+  readonly judge: Judge;
+  readonly time: SimTime;
+  /** Whether the tool that asks makes previews. */
+  readonly previews: boolean;
   readonly script: (session: SessionId) => SessionScript;
   readonly trace: (line: string) => void;
 }
@@ -19,27 +27,41 @@ interface Actor {
   readonly clock: ProcessClock;
 }
 
-export type BridgeActions = (actor: Actor) => Pick<BridgeWorld, 'runTool' | 'restore'>;
+export type BridgeActions = (actor: Actor) => Pick<BridgeWorld, 'runTool' | 'preview' | 'restore'>;
 
 /** All bridges share one workspace. */
-export function newBridgeActions({ laws, script, trace }: BridgeActionsOptions): BridgeActions {
+export function newBridgeActions({ laws, judge, time, previews, script, trace }: BridgeActionsOptions): BridgeActions {
   const workspace = newSimWorkspace();
+  const found = newSimPreviews({ time, workspace, trace });
+  const isChanged = (files: PreviewedFiles = []): boolean =>
+    files.some(({ path, before }) => workspace.digestOf(path) !== before);
   const { executions, storedSessions } = laws;
   return ({ owner, clock }) => ({
-    runTool: async ({ session_id, call_id, tool_id, attempt = null }, args, { signal, putBlob }) => {
+    runTool: async ({ session_id, call_id, tool_id, attempt = null }, args, { signal, putBlob, previewed }) => {
       const stored = storedSessions.get(session_id);
       if (stored === undefined) throw new Error(`there is no session ${session_id}`);
       const token = `${session_id}/${call_id} by ${owner} #${executions.executions.length}`;
       const which = { session_id, call_id, attempt, owner, process: clock, token };
       const execution: Execution = { ...which, succeeded: null, transient: false };
+      if (isChanged(previewed)) return CHANGED;
+      const checkFiles = (does: string): void =>
+        checkAsPreviewed({ id: call_id, call: stored.call(call_id), does }, workspace.digestOf, judge);
       trace(`runs ${token}`);
       executions.entered(execution, stored, args);
+      checkFiles('begins');
       const failed = executions.of(session_id, call_id).filter(({ transient }) => transient).length;
       const answer = await runSimTool(execution, args, { signal, failed });
-      if (!answer.success || !SIM_WRITERS.has(tool_id) || !isUndoneIn(script(session_id))) return answer;
+      const writes = previews && tool_id === simToolId('ask');
+      if (!answer.success || !(writes || (SIM_WRITERS.has(tool_id) && isUndoneIn(script(session_id))))) return answer;
+      if (isChanged(previewed)) {
+        execution.succeeded = false;
+        return CHANGED;
+      }
+      checkFiles('changes its file');
       const { path } = args as unknown as CallScript;
       return { ...answer, changes: [await workspace.write(execution, path, putBlob)] };
     },
+    preview: previews ? async (target, args) => await found.find(target, args, clock) : null,
     restore: (files) => {
       if (clock.isDead()) throw new Error('a dead process cannot restore files');
       const writer = workspace.writerOf(files);
@@ -51,3 +73,5 @@ export function newBridgeActions({ laws, script, trace }: BridgeActionsOptions):
     },
   });
 }
+
+const CHANGED: ToolAnswer = { success: false, code: 'changed_since_preview', text: 'a file has changed' };

@@ -1,24 +1,27 @@
 // The people of a simulated world. They act at the times of the scenario, repeat a request until it is answered, and resume
 // every paused run after the last fault.
 import { type Either, isLeft, isRight } from 'fp-ts/lib/Either.js';
+import type { Effect } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import { type RunId, type SessionId, brand } from '../../schemas/ids.ts';
 import { type Rejection, unreachable } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
-import { answerTo } from './sim-answers.ts';
+import { answerTo, awaitsPreview } from './sim-answers.ts';
 import type { StoredSession } from './laws/stored-session.ts';
 import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
-import { SIM_CONSENT, SIM_PACKAGE, simRedefined, simToolId } from './sim-tools.ts';
+import { SIM_CONSENT, simPackage, simRedefined, simToolId } from './sim-tools.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 
 /** How long a person waits before repeating a request, in milliseconds. */
 const REPEAT_MS = 300;
 /** How often a person answers questions, and resumes paused runs after the last fault, in milliseconds. */
 const ROUND_MS = 1_000;
+/** A person waits for a preview in so many rounds. */
+const PREVIEW_ROUNDS = 3;
 
 export interface Person {
   /** How many requests are not answered yet. */
@@ -32,17 +35,30 @@ interface PersonOptions {
   readonly script: SessionScript;
   /** What is durable of the session; null before it is created. */
   readonly stored: () => StoredSession | null;
+  /** Whether the tool that asks makes previews. */
+  readonly previews: boolean;
   /** Whether a bridge leases undos. */
   readonly canUndo: () => boolean;
   /** The engine has confirmed this event. */
   readonly onConfirmed: (event_id: string) => void;
 }
 
-export function newPerson({ client, clock, id, script, stored, canUndo, onConfirmed }: PersonOptions): Person {
+export function newPerson({
+  client,
+  clock,
+  id,
+  script,
+  stored,
+  previews,
+  canUndo,
+  onConfirmed,
+}: PersonOptions): Person {
   const state = (): SessionState | null => stored()?.state() ?? null;
   let pending = 0;
   let sent = 0;
   const asked = new Set<string>();
+  /** How many rounds the person has waited for the preview of a question. */
+  const waited = new Map<string, number>();
   const policies = (): number => stored()?.events.filter(({ kind }) => kind === 'ConsentPolicySet').length ?? 0;
 
   const sleep = (ms: number): Promise<void> =>
@@ -75,7 +91,7 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
     const bounds = { repeats_max: 1_000, turns_max: 8, tokens_max: tokens, wall_ms_max: wallMs };
     const context = mark === null ? {} : { context: { mark } };
     const config = { tool_concurrency_max: concurrency, calls_max: calls, ...bounds, ...context };
-    const request: CreateSession = { session_id: id, tool_package: SIM_PACKAGE, consent: SIM_CONSENT, config };
+    const request: CreateSession = { session_id: id, tool_package: simPackage(previews), consent: SIM_CONSENT, config };
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;
     if (isLeft(created) && created.left.code !== 'session_exists') return;
@@ -85,8 +101,19 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
   }
 
   async function perform({ what }: Act): Promise<void> {
-    const event = what === 'undo' ? undoOf(canUndo() ? stored() : null) : ingressOf(what, state(), clock.now());
+    const event =
+      what === 'undo'
+        ? undoOf(canUndo() ? stored() : null)
+        : ingressOf(what, state(), { nowMs: clock.now(), previews });
     if (event !== null) await submit(event);
+  }
+
+  /** Whether the person still waits for the preview of a question, which an answer would name. */
+  function isAwaited(effect: Effect, question: string): boolean {
+    if (!awaitsPreview(effect)) return false;
+    const rounds = (waited.get(question) ?? 0) + 1;
+    waited.set(question, rounds);
+    return rounds <= PREVIEW_ROUNDS;
   }
 
   /** Answers the open questions, the last one first, each once under each policy. */
@@ -97,7 +124,7 @@ export function newPerson({ client, clock, id, script, stored, canUndo, onConfir
       owed.flatMap((effect) => {
         // A question may be asked again when the policy has changed.
         const question = `${effect.effect_id} ${policies()}`;
-        if (asked.has(question)) return [];
+        if (asked.has(question) || isAwaited(effect, question)) return [];
         const answers = answerTo(effect);
         if (answers.length > 0) asked.add(question);
         return answers.map((event) => submit(event));
@@ -127,11 +154,20 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'queue_full',
 ]);
 
+interface Known {
+  readonly nowMs: number;
+  readonly previews: boolean;
+}
+
 /** The event of an act, given the state of the session; null when the act needs a run and there is none. */
-function ingressOf(what: Exclude<Act['what'], 'undo'>, state: SessionState | null, nowMs: number): Ingress | null {
+function ingressOf(
+  what: Exclude<Act['what'], 'undo'>,
+  state: SessionState | null,
+  { nowMs, previews }: Known,
+): Ingress | null {
   const input = { text: what };
   const write = simToolId('write');
-  if (isChange(what)) return CHANGED[what](state?.version ?? 0);
+  if (isChange(what)) return CHANGED[what](state?.version ?? 0, previews);
   if (isRunAct(what)) {
     const run_id = state?.run?.run_id;
     return run_id === undefined ? null : TO_A_RUN[what](run_id);
@@ -166,12 +202,12 @@ const HOST_LIFE_MS = 8_000;
 type ChangeAct = 'host_close' | 'brake' | 'ask_all' | 'allow_all' | 'redefine';
 
 /** Changes of what is allowed, at a version of the session. */
-const CHANGED: Readonly<Record<ChangeAct, (version: number) => Ingress>> = {
+const CHANGED: Readonly<Record<ChangeAct, (version: number, previews: boolean) => Ingress>> = {
   host_close: () => ({ kind: 'HostSessionUpdated', host_session: { host_session_status: 'closed' } }),
   brake: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.read_only }),
   ask_all: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.careful }),
   allow_all: () => ({ kind: 'ConsentPolicySet', policy: CONSENT_PRESETS.allow_all }),
-  redefine: (version) => ({ kind: 'ToolRegistrySet', registry: simRedefined(version) }),
+  redefine: (version, previews) => ({ kind: 'ToolRegistrySet', registry: simRedefined(version, previews) }),
 };
 
 const isRunAct = (what: Act['what']): what is RunAct => Object.hasOwn(TO_A_RUN, what);

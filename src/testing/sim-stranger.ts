@@ -80,6 +80,14 @@ function reportsOn(effect: Effect): readonly Ingress[] {
       { kind: 'LeaseExpired', ...key },
     ];
   }
+  if (effect.kind === 'call.preview') {
+    const { batch_id, call_id, attempt, arguments_digest } = effect;
+    const key = { batch_id, call_id, attempt, arguments_digest };
+    return [
+      { kind: 'CallPreviewed', ...key, preview: { diff: { text: 'not asked' }, files: [] } },
+      { kind: 'CallPreviewed', ...key, preview: { code: 'strange', message: 'not asked' } },
+    ];
+  }
   if (effect.kind === 'batch.settle') {
     const { batch_id, plan_hash } = effect;
     return [{ kind: 'ToolBatchSettled', batch_id, plan_hash }];

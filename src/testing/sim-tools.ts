@@ -49,18 +49,24 @@ const REGISTRY = Object.entries(SPECS).map(([name, spec]) =>
   }),
 );
 
+/** The same, of which the tool that asks makes previews. */
+const PREVIEWING = REGISTRY.map((tool) => (tool.tool_name === 'ask' ? defineTool({ ...tool, preview: true }) : tool));
+
 const made: ToolPackage = {
   registry: REGISTRY,
   profiles: [{ profile_id: brand('all'), tool_ids: REGISTRY.map(({ tool_id }) => tool_id) }],
   provider_profiles: [{ provider_contains: '', profile_id: brand('all') }],
 };
 
-/** Sealed once, because every session of every simulation is created with it. */
-export const SIM_PACKAGE = sealJson(made);
+/** Sealed once, because every session of every simulation is created with one of them. */
+const SEALED = { plain: sealJson(made), previewing: sealJson({ ...made, registry: PREVIEWING }) };
+
+/** The tools; with `previews`, that which asks makes previews. */
+export const simPackage = (previews: boolean): typeof SEALED.plain => (previews ? SEALED.previewing : SEALED.plain);
 
 /** The same tools, of which those that write have another definition. */
-export const simRedefined = (nth: number): ToolPackage['registry'] =>
-  REGISTRY.map((tool) =>
+export const simRedefined = (nth: number, previews: boolean): ToolPackage['registry'] =>
+  (previews ? PREVIEWING : REGISTRY).map((tool) =>
     SIM_WRITERS.has(tool.tool_id) ? defineTool({ ...tool, description: `${tool.tool_name}, version ${nth}` }) : tool,
   );
 
@@ -68,12 +74,13 @@ export const simRedefined = (nth: number): ToolPackage['registry'] =>
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;
 
 /** The arguments that make a call behave as scripted. */
-export const scriptedArguments = ({ path, ms, does, fails, grants }: CallScript): JsonObject => ({
+export const scriptedArguments = ({ path, ms, does, fails, grants, preview }: CallScript): JsonObject => ({
   path: does === 'misshapen' ? 7 : path,
   ms,
   does,
   ...(fails === undefined ? {} : { fails }),
   ...(grants === undefined ? {} : { grants }),
+  ...(preview === undefined ? {} : { preview: { ...preview } }),
 });
 
 /** Whether the people of a session request undos: then its tools report the files they change. */

@@ -11,6 +11,10 @@ type Keep = (bytes: Uint8Array) => Promise<Digest>;
 export interface SimWorkspace {
   /** Writes the token of a call to a file. Returns the change, once the former content is kept. */
   write(execution: Execution, name: string, keep: Keep | undefined): Promise<FileChange>;
+  /** Somebody who is no tool writes a file, by its whole path. */
+  edit(path: string, text: string): void;
+  /** The digest of a file, by its whole path; null when there is none. */
+  digestOf(path: string): Digest | null;
   /** The execution that wrote the content these changes name; null when there is none. */
   writerOf(files: readonly FileBefore[]): Execution | null;
   /** Restores files, all or none. */
@@ -35,6 +39,8 @@ export function newSimWorkspace(): SimWorkspace {
       writers.set(after_digest, execution);
       return { path, before: text === undefined ? null : await keptAs(text, keep), after_digest };
     },
+    edit: (path, text) => void files.set(path, text),
+    digestOf,
     writerOf: ([first]) => (first?.after_digest ? (writers.get(first.after_digest) ?? null) : null),
     restore(changed) {
       const isBefore = ({ path, before }: FileBefore): boolean => files.get(path) === textOf(before);

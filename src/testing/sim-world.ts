@@ -1,6 +1,6 @@
 // One simulated world: the real engine, the bridges under test and people, each a process with a separate clock, connected by
 // an unreliable network and a slow disk. It is single-threaded and deterministic for each scenario.
-import { isLeft } from 'fp-ts/lib/Either.js';
+import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import { RETRY_MS, SIM_PATIENCE_MS, SIM_TIMERS_MAX } from '../../schemas/limits.ts';
 import type { EnginePorts } from '../engine/engine.ts';
@@ -22,6 +22,7 @@ import { type SimModels, newSimModels } from './sim-model.ts';
 import type { SimWorldOptions } from './sim-options.ts';
 import { type SimEngine, newSimNetwork } from './sim-network.ts';
 import { newPerson } from './sim-person.ts';
+import { secondReport } from './sim-previews.ts';
 import { intrude } from './sim-stranger.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
 import { SIM_TOOLS } from './sim-tools.ts';
@@ -97,6 +98,9 @@ export class SimWorld {
     });
     this.#actions = newBridgeActions({
       laws: this.laws,
+      judge: this.judge,
+      time,
+      previews: scenario.previews === true,
       script: (id) => this.#script(id),
       trace: (line) => this.#trace(line),
     });
@@ -120,15 +124,22 @@ export class SimWorld {
       faults: scenario.messages,
       engine: () => this.#engine,
       onAnswer: (exchange) => {
-        const { from, method, answer } = exchange;
+        const { from, method, request, answer } = exchange;
         this.#trace(`${from} ${method} ${isLeft(answer) ? answer.left.code : 'done'}`);
         this.laws.answered(exchange);
+        if (method === 'submit' && isRight(answer)) this.#reportAgain(from, request);
       },
       onFault: (from, { what }) => {
         this.#trace(`${from} ${what}`);
         this.laws.disturbed(from);
       },
     });
+  }
+
+  /** A preview that the scenario has reported twice. */
+  #reportAgain(from: string, request: readonly unknown[]): void {
+    const again = secondReport(request, this.laws.storedSessions.get(request[0] as SessionId));
+    if (again !== null) void this.#network.direct(from, 'submit', again);
   }
 
   /** Runs the whole scenario. `judge` holds the violations. */
@@ -143,7 +154,16 @@ export class SimWorld {
       const stored = () => this.laws.storedSessions.get(id) ?? null;
       const onConfirmed = (event_id: string) => this.#confirmed.push({ id, event_id });
       this.#people.push(
-        newPerson({ client, clock, id, script, stored, canUndo: () => this.laws.canUndo(), onConfirmed }),
+        newPerson({
+          client,
+          clock,
+          id,
+          script,
+          stored,
+          previews: scenario.previews === true,
+          canUndo: () => this.laws.canUndo(),
+          onConfirmed,
+        }),
       );
     }
     for (const fault of scenario.processes) this.time.after(fault.atMs, () => this.#applyFault(fault));

@@ -116,7 +116,9 @@ test.each([
   [
     'what came before it',
     5,
-    new RegExp(`position ${gone}: the position is ${next}; it must be ${gone}; the records before it are stored`),
+    new RegExp(
+      `position ${gone}: the position is ${next}; it must be ${gone}; an incomplete copy of what comes before it is stored`,
+    ),
   ],
   ['nothing', 0, /position -1: .*; nothing is stored/],
 ])('an import of a file that does not verify exits with 1 and stores %s', async (_, missing, says) => {

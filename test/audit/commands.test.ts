@@ -86,7 +86,9 @@ describe('refold verify', () => {
     const { code, stdout } = await onData('verify', wordy, DEMO);
     expect(code).toBe(0);
     expect(stdout).toMatch(/verified +session wordy {2}4 events, 2 blobs in \d+ ms/);
-    expect(stdout).toMatch(new RegExp(`verified +.*session\\.jsonl {2}${COUNT} events in \\d+ ms; blobs not checked`));
+    expect(stdout).toMatch(
+      new RegExp(`verified +.*session\\.jsonl, session \\S+ {2}${COUNT} events in \\d+ ms; blobs not checked`),
+    );
     expect(stdout).toContain(`2 streams, ${4 + COUNT} events in `);
   });
 

@@ -49,7 +49,9 @@ test('a file with the name of a session takes its place in no command', async ()
   }
   const named = await refoldIn(cwd, 'verify', './order-42');
   expect(named.stdout).toMatch(/verified +file \.\/order-42, session s-mws4sjmx-ea4ae6ce /);
-  expect((await refoldIn(cwd, 'replay', './order-42')).stdout).toContain('file     ./order-42\nsession  s-mws4sjmx-ea4ae6ce\n');
+  expect((await refoldIn(cwd, 'replay', './order-42')).stdout).toContain(
+    'file     ./order-42\nsession  s-mws4sjmx-ea4ae6ce\n',
+  );
 });
 
 test.each([

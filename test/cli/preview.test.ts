@@ -14,6 +14,7 @@ import {
 } from '../../schemas/limits.ts';
 import { type Hunk, compareTexts, linesOf } from '../../src/shown/compare-texts.ts';
 import { allArguments, previewCall } from '../../src/cli/preview/preview-call.ts';
+import { printable } from '../../src/shown/paint.ts';
 import { visible } from '../../src/shown/visible.ts';
 import { workspaceFile } from '../../src/cli/preview/workspace-file.ts';
 
@@ -39,6 +40,7 @@ describe('previewCall', () => {
     const lines = preview('edit_file', edit, true);
     expect(lines).toContain(' line 9');
     const sequences = lines
+      .map(printable)
       .join('')
       .split('\u001b')
       .slice(1)
@@ -147,8 +149,8 @@ describe('previewCall', () => {
     const edit = { path: 'a.txt', old_string: 'line 10', new_string: 'ten' };
     const colored = preview('edit_file', edit, true);
     // eslint-disable-next-line no-control-regex
-    expect(colored.map((line) => line.replace(/\u001b\[\d+m/g, ''))).toEqual(preview('edit_file', edit));
-    expect(colored).toContain('\u001b[32m+ten\u001b[39m');
+    expect(colored.map((line) => printable(line).replace(/\u001b\[\d+m/g, ''))).toEqual(preview('edit_file', edit));
+    expect(colored.map(printable)).toContain('\u001b[32m+ten\u001b[39m');
   });
 });
 

@@ -42,7 +42,9 @@ const firstObject = (printed: string): unknown => JSON.parse(printed.split('\n')
 test('a record that keeps the laws is verified, and the answer says that they were judged', async () => {
   const text = await verify(true, false);
   expect(text.code).toBe(0);
-  expect(text.printed).toMatch(new RegExp(`^verified +\\S+ {2}${DEMO_EVENTS.length} events, laws kept in `));
+  expect(text.printed).toMatch(
+    new RegExp(`^verified +file \\S+, session \\S+ {2}${DEMO_EVENTS.length} events, laws kept in `),
+  );
   const { code, printed } = await verify(true, true);
   expect(code).toBe(0);
   expect(firstObject(printed)).toMatchObject({ verified: true, laws: { breaches: [], found: 0 } });

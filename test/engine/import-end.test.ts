@@ -227,14 +227,18 @@ describe('what an import adds', () => {
     expect(await importOf(disk, ran(ended))).toMatchObject({ right: { own_facts: 0, version: ended.state.version } });
   });
 
-  test('also follows what is stored of a stream that does not verify', async () => {
+  test('is missing after a stream that does not verify, so that what is stored of it is not loaded', async () => {
     const disk = newDisk();
     const records = ran(left);
     const last = records.at(-1) as CommitRecord;
     const damaged = [...records.slice(0, -1), { ...last, state_digest: last.chain }];
     expect(await importOf(disk, damaged)).toMatchObject({ left: { code: 'damaged' } });
+    await expect(stateOf(disk)).rejects.toThrow(`refold delete ${SESSION}`);
+    const { owing, card } = await must(disk.journal.head(SESSION));
+    expect([owing, card.status]).toEqual([false, 'incomplete']);
+    expect(await importOf(disk, records)).toMatchObject({ right: { continued: true } });
     const state = await stateOf(disk);
-    expect([state.run?.phase.startsWith('paused_'), kindsOf(state)]).toEqual([true, []]);
+    expect([state.run?.phase.startsWith('paused_'), kindsOf(state)]).toEqual([true, ['agent.tool_use']]);
   });
 
   test('is nothing as recorded', async () => {

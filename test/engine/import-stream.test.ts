@@ -27,6 +27,11 @@ async function codeOf(disk: Disk, records: readonly StreamRecord[]): Promise<str
   return isLeft(imported) ? imported.left.code : `${imported.right.version} events`;
 }
 
+/** Imports these records and then one that does not verify, so that the import is cut off after them. */
+async function cutOff(disk: Disk, records: readonly StreamRecord[]): Promise<void> {
+  expect(await codeOf(disk, [...records, records[0] as StreamRecord])).toBe('damaged');
+}
+
 const ALL = eventsOf(EXPORTED).length;
 
 const ORIGIN = session({ session_id: SESSION });
@@ -90,7 +95,24 @@ describe('an import', () => {
     expect(await codeOf(disk, EXPORTED.slice(0, 3))).toBe('session_exists');
   });
 
-  test('does not continue a session with the same events in other commits', async () => {
+  test('does not continue a session that is complete, with whatever events its stream goes on', async () => {
+    const disk = newDisk();
+    expect(await codeOf(disk, EXPORTED.slice(0, 4))).toBe('3 events');
+    expect(await codeOf(disk, EXPORTED)).toBe('session_exists');
+    expect((await must(disk.journal.head(SESSION))).version).toBe(3);
+  });
+
+  test('that continues says so, and one that is shorter than what is stored is refused', async () => {
+    const disk = newDisk();
+    await cutOff(disk, EXPORTED.slice(0, 6));
+    expect(await codeOf(disk, EXPORTED.slice(0, 4))).toBe('session_exists');
+    const imported = await importStream({ ...disk.ports(), own_facts_at_ms: null }, inTurn(EXPORTED));
+    expect(imported).toMatchObject({ right: { continued: true, version: ALL } });
+    const other = await importStream({ ...newDisk().ports(), own_facts_at_ms: null }, inTurn(EXPORTED));
+    expect(other).toMatchObject({ right: { continued: false } });
+  });
+
+  test('does not continue a copy with the same events in other commits', async () => {
     const events = EXPORTED_EVENTS.slice(0, 12);
     const exported = (sizes: readonly number[], count = 12): readonly StreamRecord[] =>
       recordsOf(recordStream(ORIGIN, events.slice(0, count), sizes));
@@ -100,16 +122,16 @@ describe('an import', () => {
       [[3, 1], [4]],
     ] as const) {
       const disk = newDisk();
-      expect(await codeOf(disk, exported(stored, 7))).toBe('7 events');
+      await cutOff(disk, exported(stored, 7));
       expect(await codeOf(disk, exported(continued))).toBe('session_exists');
       expect((await must(disk.journal.head(SESSION))).version).toBe(7);
     }
     // An earlier end of the stream is continued only where a commit ends.
     const disk = newDisk();
-    expect(await codeOf(disk, exported([4], 6))).toBe('6 events');
+    await cutOff(disk, exported([4], 6));
     expect(await codeOf(disk, exported([4]))).toBe('session_exists');
     const whole = newDisk();
-    expect(await codeOf(whole, exported([4], 8))).toBe('8 events');
+    await cutOff(whole, exported([4], 8));
     expect(await codeOf(whole, exported([4]))).toBe('12 events');
   });
 

@@ -75,6 +75,24 @@ describe('a search that pauses', () => {
     table.close();
   });
 
+  test('does not miss what becomes owed at any moment between its search and its wait', async () => {
+    const missed: number[] = [];
+    for (let moment = 0; moment < 40; moment += 1) {
+      const { table } = await tableOf(0);
+      let granted: LeaseGrant | null = null;
+      const asked = ask(table, A, { wait_ms: 20_000 }).then((grant) => {
+        granted = grant;
+      });
+      for (let passed = 0; passed < moment; passed += 1) await Promise.resolve();
+      table.load(idOf(1), generating(1).state);
+      await rest();
+      if (granted === null) missed.push(moment);
+      table.close();
+      await asked;
+    }
+    expect(missed).toEqual([]);
+  });
+
   test('leaves nothing held when the request is aborted or its owner released meanwhile', async () => {
     const { table, at } = await tableOf(5);
     const gone = new AbortController();

@@ -11,7 +11,7 @@ const event = (name: string): EventId => name as EventId;
 const create = (session: string, tool_package = samplePackage): Write => ({
   kind: 'create',
   session: id(session),
-  genesis: new Uint8Array(),
+  genesis: '',
   tool_package: { digest: tool_package.digest, value: new Uint8Array() },
   head: idleHead,
 });
@@ -23,7 +23,12 @@ const append = (session: string, ...events: readonly string[]): Write => ({
   puts: [],
   head: idleHead,
 });
-const headAt = (version: number): KnownHead => ({ version: version as Version, owing: false, wake_at_ms: null });
+const headAt = (version: number): KnownHead => ({
+  version: version as Version,
+  owing: false,
+  wake_at_ms: null,
+  card: { status: 'idle' },
+});
 const at = (session: string, version: number): ReadonlyMap<SessionId, KnownHead> =>
   new Map([[id(session), headAt(version)]]);
 

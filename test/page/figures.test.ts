@@ -70,8 +70,8 @@ function figure(
   process.stdout.write(`${EVENTS} events: ${what} ${shown}${unit} (at ${kind} ${bound}${unit})\n`);
   expect(value).toBeGreaterThan(0);
   if (!MEASURES) return;
-  if (kind === 'most') expect.soft(value, `${what}`).toBeLessThanOrEqual(bound);
-  else expect.soft(value, `${what}`).toBeGreaterThanOrEqual(bound);
+  if (kind === 'most') expect.soft(value, `figure: ${what}`).toBeLessThanOrEqual(bound);
+  else expect.soft(value, `figure: ${what}`).toBeGreaterThanOrEqual(bound);
 }
 
 beforeAll(async () => {
@@ -163,7 +163,7 @@ test('any position is gone to at once', async () => {
   const positions = Array.from({ length: 9 }, (_, seek) => ((seek + 1) * 7_919) % EVENTS);
   const toEvents: number[] = [];
   for (const position of positions) {
-    toEvents.push(await seek(`${base}?at=${position}`, 'aside.event h2', `text() === 'Event ${position}'`));
+    toEvents.push(await seek(`${base}?at=${position}`, 'aside.event h2', `text() === 'Event ${position + 1}'`));
   }
   await go(`${base}/state?at=1`);
   await page.locator('p.note .digest').waitFor();

@@ -52,5 +52,5 @@ test('an altered file is named by its position', async () => {
   const [chain] = await finalMarks(opened.page);
   expect(chain).toContain('✗');
   await opened.page.getByRole('link', { name: 'proof' }).click();
-  expect(await opened.page.locator('.verdicts .fault').first().innerText()).toContain('position 0');
+  expect(await opened.page.locator('.verdicts .fault').first().innerText()).toContain('event 1:');
 });

@@ -65,7 +65,7 @@ test(`${TURNS * CALLS} calls and lines of a megabyte are drawn in parts, and sta
       const screens: string[] = (seen[id] = []);
       const look = async (screen: string): Promise<void> => {
         const skeleton = await page.evaluate<string>(SKELETON);
-        expect(skeleton.split(' ').length, `${screen}`).toBeLessThan(ELEMENTS_MAX);
+        expect(skeleton.split(' ').length, `on ${screen}`).toBeLessThan(ELEMENTS_MAX);
         screens.push(skeleton);
       };
       await go(`#/session/${id}`);

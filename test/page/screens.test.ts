@@ -141,7 +141,7 @@ test('the keyboard reaches the sessions, the slider, the tabs and every row', as
   await page.keyboard.press('Home');
   await page.waitForURL(/at=0$/);
   await page.keyboard.press('End');
-  await page.locator('aside[aria-label="event 1"]').waitFor();
+  await page.locator('aside[aria-label="event 2"]').waitFor();
   await opened.close();
 });
 
@@ -159,7 +159,8 @@ test('two pages and a program answer one question: one counts, and the others ar
       return page.locator('article.question', { has: page.locator('a[href="#/session/harmless"]') });
     }),
   );
-  await Promise.all([first?.waitFor(), second?.waitFor()]);
+  // What has just come takes no answer.
+  for (const card of [first, second]) await card?.locator('button[aria-disabled=false]').first().waitFor();
   const [outcome] = await Promise.all([
     program.ask('answer', {
       session_id: question.action.session_id,
@@ -173,9 +174,9 @@ test('two pages and a program answer one question: one counts, and the others ar
   const notes = await Promise.all(
     pages.map(({ page }) => page.locator('main .done, main .fault[role=alert]').first().innerText()),
   );
-  const taken = notes.filter((note) => /^(?:allowed|denied) \(event 2\)/.test(note)).length + (outcome.taken ? 1 : 0);
+  const taken = notes.filter((note) => /^(?:allowed|denied) \(event 3\)/.test(note)).length + (outcome.taken ? 1 : 0);
   const late =
-    notes.filter((note) => /was first: .* \(event 2\)/.test(note)).length + (!outcome.taken && outcome.first ? 1 : 0);
+    notes.filter((note) => /was first: .* \(event 3\)/.test(note)).length + (!outcome.taken && outcome.first ? 1 : 0);
   expect({ taken, late, notes }).toMatchObject({ taken: 1, late: 2 });
   await program.close();
   await Promise.all(pages.map((opened) => opened.close()));

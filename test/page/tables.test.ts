@@ -32,7 +32,7 @@ test('every picture of every screen is one of the three', async () => {
   await visitAll(opened, base, async (screen) => {
     const others = await opened.page.locator('main svg, main img, main canvas').count();
     const known = await opened.page.locator('main .bar svg, main .plan svg, main .times svg').count();
-    expect(others, `${screen}`).toBe(known);
+    expect(others, `on ${screen}`).toBe(known);
     pictures += known;
   });
   expect(pictures).toBeGreaterThan(3);
@@ -81,10 +81,12 @@ test.each(FIXTURES)('the plans and times of replay-fixtures/%s', async (name) =>
     const rows = await textsOf(page, '.plan tbody tr');
     for (const node of nodes) {
       const [, id = '', status = ''] = /(\S+) · (\w+)/.exec(node.replace(/^\S+? /, '')) ?? [];
-      expect(rows.filter((row) => row.includes(id) && row.includes(status)).length, `${node}`).toBeGreaterThan(0);
+      expect(rows.filter((row) => row.includes(id) && row.includes(status)).length, `rows of ${node}`).toBeGreaterThan(
+        0,
+      );
     }
     for (const why of await textsOf(page, '.plan svg .edge title')) {
-      expect(rows.filter((row) => row.includes(why)).length, `${why}`).toBeGreaterThan(0);
+      expect(rows.filter((row) => row.includes(why)).length, `rows of ${why}`).toBeGreaterThan(0);
     }
     expect(await textsOf(page, '.times td:nth-child(3)')).toEqual(await textsOf(page, '.times svg .span title'));
     seen += nodes.length;

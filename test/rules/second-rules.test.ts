@@ -192,7 +192,7 @@ describe('a stream with adopted rules', () => {
     const imported = await importStream(stores, inOrder(records));
     expect(isLeft(imported) && imported.left).toMatchObject({
       code: 'rules_unknown',
-      message: expect.stringContaining('update refold; the records before it are stored'),
+      message: expect.stringContaining('update refold; an incomplete copy of what comes before it is stored'),
     });
   });
 

@@ -5,6 +5,7 @@ import {
   type CallScript,
   type DurableEvent,
   type ModelScript,
+  type PreviewScript,
   type Scenario,
   type SimulatedBridge,
   checkBridge,
@@ -12,6 +13,7 @@ import {
   simulate,
 } from '../../src/testing/index.ts';
 import { ANSWERS, COMPACTIONS, LAYOUT_SIZES, USAGES } from '../../src/testing/model-script.ts';
+import { isInline } from '../../schemas/content.ts';
 import { roundsOf } from '../support/random.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
 
@@ -224,6 +226,95 @@ describe('a model', () => {
       expect(silent.trace.some((line) => line.includes('postDeltas'))).toBe(false);
     }
     expect(posted).toBeGreaterThan(20);
+  });
+});
+
+describe('a preview', () => {
+  const asking: CallScript = { tool: 'ask', path: 'a', ms: 5, does: 'succeed' };
+  const plain: PreviewScript = { how: 'shown', ms: 20, editMs: null, named: 'shown' };
+
+  interface Went {
+    /** How many previews are recorded, and of how many files the last one is; -1 for a reason why there is none. */
+    readonly previews: number;
+    readonly files: number;
+    /** How many answers are recorded, and whether the last one names a preview. */
+    readonly answers: number;
+    readonly named: boolean;
+    readonly runs: number;
+    readonly trace: readonly string[];
+  }
+
+  /** What becomes of one call that asks, whose preview goes like this. */
+  async function wentWith(how: Partial<PreviewScript>, faults: Partial<Scenario> = {}): Promise<Went> {
+    const turns = [[{ ...asking, preview: { ...plain, ...how } }]];
+    const sessions = [{ turns, acts: [], concurrency: 1, calls: 64 }];
+    const went = { previews: 0, files: -1, answers: 0, named: false };
+    const laws = {
+      'events are seen': ({ event }: DurableEvent) => {
+        if (event.kind === 'CallPreviewed') {
+          went.previews += 1;
+          went.files = 'files' in event.preview ? event.preview.files.length : -1;
+        }
+        if (event.kind === 'user.tool_confirmation') {
+          went.answers += 1;
+          went.named = event.preview !== undefined;
+        }
+        return null;
+      },
+    };
+    const scenario = { ...QUIET, processes: [], previews: true, sessions, ...faults };
+    const { violations, trace } = await simulate({ scenario, bridge: refoldBridge, laws });
+    expect(violations).toEqual([]);
+    return { ...went, runs: trace.filter((line) => line.includes('runs s-1/1.1.0 ')).length, trace };
+  }
+
+  test.each<[string, Partial<PreviewScript>, Partial<Went>]>([
+    ['is named, and its call runs', {}, { previews: 1, files: 1, named: true, runs: 1 }],
+    ['is named, and its file changes', { editMs: 40 }, { files: 1, named: true, runs: 0 }],
+    ['is not named, and its file changes', { editMs: 40, named: 'none' }, { files: 1, named: false, runs: 1 }],
+    ['comes after the answer', { ms: 5_000, named: 'none' }, { previews: 0, answers: 1, runs: 1 }],
+    ['cannot be found', { how: 'none' }, { previews: 1, files: -1, named: false, runs: 1 }],
+    ['fails', { how: 'throws' }, { previews: 1, files: -1, named: false, runs: 1 }],
+    ['is reported twice', { how: 'twice' }, { previews: 1, files: 1, named: true, runs: 1 }],
+    ['is confused with another one first', { named: 'foreign' }, { answers: 1, named: true, runs: 1 }],
+  ])('that %s', async (_, how, went) => {
+    expect(await wentWith(how)).toMatchObject(went);
+  });
+
+  test('that is reported twice, or named wrongly, is refused', async () => {
+    const reports = (await wentWith({ how: 'twice' })).trace.filter((line) => line.endsWith('submit stale_lease'));
+    expect(reports).toHaveLength(1);
+    const answers = (await wentWith({ named: 'foreign' })).trace.filter((line) => line.includes('preview_mismatch'));
+    expect(answers).toHaveLength(1);
+  });
+
+  test.each<[string, Partial<PreviewScript>, number]>([
+    ['while it looks for it', { ms: 100 }, 50],
+    ['before the answer', {}, 500],
+  ])('of a bridge that is killed %s counts once', async (_, how, atMs) => {
+    const processes = [{ atMs, what: 'crash_bridge', bridge: 0, ms: 200 }] as const;
+    expect(await wentWith(how, { processes })).toMatchObject({ previews: 1, files: 1, named: true, runs: 1 });
+  });
+
+  test('goes, over many seeds, every way', async () => {
+    const seen = new Set<string>();
+    const laws = {
+      'events are seen': ({ event }: DurableEvent) => {
+        if (event.kind === 'CallPreviewed') seen.add('files' in event.preview ? 'shown' : event.preview.code);
+        if (event.kind === 'user.tool_confirmation') seen.add(event.preview === undefined ? 'unnamed' : 'named');
+        if (event.kind === 'ToolCallSettled' && isInline(event.output) && event.output.text === 'a file has changed')
+          seen.add('changed');
+        return null;
+      },
+    };
+    const seeds = Array.from({ length: 200 }, (_, seed) => seed).filter((seed) => scenarioOf(seed).previews === true);
+    for (const seed of seeds.slice(0, 25)) {
+      const { trace } = await simulate({ seed, bridge: refoldBridge, laws });
+      if (trace.some((line) => line.includes('submit preview_mismatch'))) seen.add('foreign');
+    }
+    expect([...seen].sort()).toEqual(
+      ['changed', 'foreign', 'made_to_fail', 'named', 'preview_failed', 'shown', 'unnamed'].sort(),
+    );
   });
 });
 

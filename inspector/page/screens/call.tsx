@@ -5,8 +5,9 @@ import { visible } from '../../../src/shown/visible.ts';
 import type { Absent, CallAddress, CallDetail, ChangedFile, Outcome, ShownText } from '../../protocol.ts';
 import { type SourceNow, refusalOf, untilOver, useApp, useAsk } from '../app.ts';
 import { OutcomeNote } from '../acts.tsx';
+import { Careful, SureButton } from '../careful.tsx';
 import { To } from '../links.tsx';
-import { Answered, DiffLines, Heading } from '../panel.tsx';
+import { Answered, DiffLines, Heading, eventName } from '../panel.tsx';
 import { Said, Shown, ShownWithFiles } from '../text.tsx';
 
 export interface CallProps {
@@ -54,7 +55,9 @@ function Detail({ of, source, detail }: DetailProps): JSX.Element {
           turn {explanation.turn} of <Said text={explanation.run_id} />
         </To>
         , made by{' '}
-        <To to={{ screen: 'session', of, at: explanation.observed.position }}>event {explanation.observed.position}</To>{' '}
+        <To to={{ screen: 'session', of, at: explanation.observed.position }}>
+          {eventName(explanation.observed.position)}
+        </To>{' '}
         <button type="button" onClick={copy}>
           copy a link
         </button>{' '}
@@ -144,7 +147,7 @@ function Undo({ source, detail: { undo, address } }: Omit<DetailProps, 'of'>): J
       {undo.state === 'impossible' && <p>It cannot be undone: {visible(undo.why)}</p>}
       {(undo.state === 'pending' || undo.state === 'done' || undo.state === 'failed') && (
         <p>
-          The undo is {undo.state} (event {undo.position}){undo.message !== null && `: ${visible(undo.message)}`}
+          The undo is {undo.state} ({eventName(undo.position)}){undo.message !== null && `: ${visible(undo.message)}`}
         </p>
       )}
       {undo.state === 'possible' && !isAsked.value && (
@@ -169,9 +172,14 @@ function Undo({ source, detail: { undo, address } }: Omit<DetailProps, 'of'>): J
                 </p>
               )}
               {source.can.act ? (
-                <button type="button" onClick={run}>
-                  put these files back
-                </button>
+                <Careful
+                  class="steps"
+                  label="put the files back"
+                  shows={JSON.stringify(named)}
+                  isOver={outcome.value?.taken === true}
+                >
+                  <SureButton onPress={run}>put these files back</SureButton>
+                </Careful>
               ) : null}
               <p class="note">
                 with a bridge of its own: <code>{visible(command)}</code>

@@ -6,7 +6,7 @@ import type { Comparison, SessionRow } from '../../protocol.ts';
 import { type SourceNow, nameOf, useApp, useAsk } from '../app.ts';
 import { FileChooser } from '../files.tsx';
 import { To } from '../links.tsx';
-import { Answered, Heading, JsonDiffTable } from '../panel.tsx';
+import { Answered, Heading, JsonDiffTable, eventName } from '../panel.tsx';
 import { fragmentOf } from '../route.ts';
 import { Said } from '../text.tsx';
 
@@ -113,7 +113,7 @@ function Found(props: { readonly a: SourceNow; readonly b: SourceNow; readonly c
     <section aria-label="comparison">
       {divergence !== null && (
         <p class="fault">
-          a stream does not fold as recorded, at position {divergence.fault.position}:{' '}
+          a stream does not fold as recorded, at {eventName(divergence.fault.position)}:{' '}
           <Said text={divergence.fault.message} />
         </p>
       )}
@@ -123,7 +123,7 @@ function Found(props: { readonly a: SourceNow; readonly b: SourceNow; readonly c
       </p>
       {first !== null && (
         <>
-          <h2>First at position {first.position}</h2>
+          <h2>First at {eventName(first.position)}</h2>
           <p>
             <To to={{ screen: 'session', of: nameOf(a), at: Math.max(0, first.position) }}>open a there</To> (
             {first.a ?? 'it has ended'}),{' '}

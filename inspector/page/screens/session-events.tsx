@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { Row } from '../../protocol.ts';
 import { useAsk } from '../app.ts';
 import { CallLink, To } from '../links.tsx';
-import { Answered, At, count } from '../panel.tsx';
+import { Answered, At, count, eventName } from '../panel.tsx';
 import { Said, Shown } from '../text.tsx';
 import { useWindow } from '../use-window.ts';
 import { WindowedList } from '../windowed-list.tsx';
@@ -49,7 +49,7 @@ function EventRow({ of, row, position, checked }: EventRowProps): JSX.Element {
     return (
       <>
         <span role="gridcell" class="number">
-          {position}
+          {position + 1}
         </span>
         <span role="gridcell" class="note">
           …
@@ -60,7 +60,7 @@ function EventRow({ of, row, position, checked }: EventRowProps): JSX.Element {
   return (
     <>
       <span role="gridcell" class="number">
-        {position}
+        {position + 1}
       </span>
       <span role="gridcell" class="when">
         <At ms={row.at_ms} />
@@ -89,13 +89,13 @@ function EventRow({ of, row, position, checked }: EventRowProps): JSX.Element {
 function EventPane({ of, source, position }: ListProps & { readonly position: number }): JSX.Element {
   const asked = useAsk('event', { source: source.source, position });
   return (
-    <aside class="event" aria-label={`event ${position}`}>
+    <aside class="event" aria-label={eventName(position)}>
       <Answered asked={asked} waiting="reading the event …">
         {({ event, commit, checked, event_digest, position: shown }) => (
           <>
-            <h2>Event {shown}</h2>
+            <h2>Event {shown + 1}</h2>
             <p class="note">
-              in the commit of {count(commit.events, 'event')} from {commit.position};{' '}
+              in the commit of {count(commit.events, 'event')} from {eventName(commit.position)} on;{' '}
               {checked ? 'folded here to its recorded digest' : 'unchecked'};{' '}
               <To to={{ screen: 'state', of, at: shown + 1, path: '' }}>state after it</To>;{' '}
               <To to={{ screen: 'tools', of, at: shown + 1, against: null }}>tools after it</To>

@@ -36,6 +36,8 @@ export function Session({ of, source, at }: SessionProps): JSX.Element {
         {(value) => <Facts facts={value} />}
       </Answered>
       <Bar source={source} selected={selected} onSeek={go} />
+      {/* Above what grows while a model writes: what moves takes no press. */}
+      {source.can.act && source.session_id !== null && <Acts session={source.session_id} at={selected + 1} />}
       <div class="tabs" role="tablist" aria-label="what is shown">
         {(['turns', 'events'] as const).map((name) => (
           <button
@@ -55,7 +57,6 @@ export function Session({ of, source, at }: SessionProps): JSX.Element {
         <Events of={of} source={source} selected={selected} onSelect={go} />
       )}
       <Writing source={source.source} />
-      {source.can.act && source.session_id !== null && <Acts session={source.session_id} at={selected + 1} />}
     </>
   );
 }

@@ -10,7 +10,7 @@ import { VerdictMarks } from '../verdict-lines.tsx';
 import { FileChooser } from '../files.tsx';
 
 const PAGE = 100;
-const STATUSES = ['idle', 'running', 'requires_action', 'waiting', 'paused'] as const;
+const STATUSES = ['idle', 'running', 'requires_action', 'waiting', 'paused', 'incomplete'] as const;
 
 export function Sessions(): JSX.Element {
   const { engine, live, sources } = useApp();

@@ -5,7 +5,7 @@ import { visible } from '../../../src/shown/visible.ts';
 import type { ShownTool, ToolRow } from '../../protocol.ts';
 import { type SourceNow, useAsk } from '../app.ts';
 import { To } from '../links.tsx';
-import { Answered, Heading, count } from '../panel.tsx';
+import { Answered, Heading, count, eventName } from '../panel.tsx';
 import { fragmentOf } from '../route.ts';
 import { Said } from '../text.tsx';
 import { PositionField } from '../position-field.tsx';
@@ -123,7 +123,7 @@ function Verdict({ of, tool }: { readonly of: string; readonly tool: ShownTool |
       <p>{visible(tool.description)}</p>
       {tool.since !== null && (
         <p class="note">
-          since <To to={{ screen: 'session', of, at: tool.since.position }}>event {tool.since.position}</To> (
+          since <To to={{ screen: 'session', of, at: tool.since.position }}>{eventName(tool.since.position)}</To> (
           {tool.since.kind})
         </p>
       )}

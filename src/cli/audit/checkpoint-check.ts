@@ -1,7 +1,7 @@
 // Compares streams with a checkpoint that was kept, for `refold verify --checkpoint`.
 import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import { CheckpointFile, type CheckpointLeaf } from '../../../schemas/checkpoint.ts';
 import { decode } from '../../../schemas/codec.ts';
@@ -93,9 +93,9 @@ function newCheck(leaves: readonly CheckpointLeaf[]): CheckpointCheck {
 
 /** The checkpoint lines of a source that verifies. */
 export function checkpointLines(leaf: CheckpointLeaf | null, events: number): readonly string[] {
-  if (leaf === null) return [pc.dim('checkpoint: does not contain this session; the checkpoint is older')];
+  if (leaf === null) return [paint.dim('checkpoint: does not contain this session; the checkpoint is older')];
   const since = events - leaf.version;
-  return [pc.dim(`checkpoint: matches what was signed at ${leaf.version} events; ${since} more since`)];
+  return [paint.dim(`checkpoint: matches what was signed at ${leaf.version} events; ${since} more since`)];
 }
 
 function report(path: string, file: CheckpointFile, { output, trusted }: { output: Output; trusted: boolean }): void {
@@ -109,7 +109,7 @@ function report(path: string, file: CheckpointFile, { output, trusted }: { outpu
   output.line(`checkpoint  ${what}, signed ${new Date(head.created_at_ms).toISOString()}`);
   output.line(
     trusted
-      ? pc.dim('            by the given key')
-      : `            ${pc.yellow('by the key in the file')}: its author chose that key. To check the signer, give --public-key FILE`,
+      ? paint.dim('            by the given key')
+      : `            ${paint.yellow('by the key in the file')}: its author chose that key. To check the signer, give --public-key FILE`,
   );
 }

@@ -1,5 +1,5 @@
 // Findings about a journal that no stream records: torn last writes, and damage that was repaired by a rebuild.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { mentionsVanishedSessions } from '../../journal/salvage/damage-record.ts';
 import { describeTornTail, readTornTails } from '../../journal/level/torn-tail.ts';
 import { readRebuilt } from '../../journal/salvage/rebuild-switch.ts';
@@ -13,11 +13,11 @@ import type { Output } from '../output.ts';
 export async function reportFindings(dataDir: string, output: Output): Promise<number> {
   const torn = await readTornTails(journalOf(dataDir));
   if (torn.length > 0) output.object({ torn_tails: torn });
-  for (const tail of torn) output.line(`${pc.yellow('cut back')}    ${describeTornTail(tail)}`);
+  for (const tail of torn) output.line(`${paint.yellow('cut back')}    ${describeTornTail(tail)}`);
   const rebuilt = await readRebuilt(journalOf(dataDir));
   if (rebuilt.length > 0) output.object({ rebuilt });
   for (const notice of rebuilt) {
-    output.line(`${mentionsVanishedSessions(notice) ? pc.red('gone?   ') : pc.yellow('rebuilt ')}    ${notice}`);
+    output.line(`${mentionsVanishedSessions(notice) ? paint.red('gone?   ') : paint.yellow('rebuilt ')}    ${notice}`);
   }
   return rebuilt.filter(mentionsVanishedSessions).length;
 }

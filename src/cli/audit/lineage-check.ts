@@ -1,6 +1,6 @@
 // Compares a fork with the session it was forked from, where that session is available.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
@@ -57,7 +57,7 @@ export function lineageLines(lineage: LineageChecked | null): readonly string[] 
   if (lineage === null) return [];
   const { session_id, position, compared } = lineage;
   const how = compared ? `the same ${position} events and chain value` : 'the source is not available, so not compared';
-  return [pc.dim(`fork of ${session_id} after ${position} events: ${how}`)];
+  return [paint.dim(`fork of ${session_id} after ${position} events: ${how}`)];
 }
 
 async function findSource(id: SessionId, fork: Source, siblings: readonly Source[]): Promise<Source | null> {

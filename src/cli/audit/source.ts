@@ -35,9 +35,11 @@ export async function withSources<T>(
   return await withEngine(dataDir, (client) => work(open(client)));
 }
 
+const NO_FILE = 'no such file; for a session, give its id: refold sessions lists them';
+
 function fileSource(source: SourceName): Source {
   invariant(source.kind === 'file', 'a session is read with an engine');
-  return { kind: 'file', name: source.path, client: null, records: () => readStreamFile(source.path) };
+  return { kind: 'file', name: source.path, client: null, records: () => readStreamFile(source.path, NO_FILE) };
 }
 
 export const sessionSource = (client: EngineClient, id: SessionId): Source => ({
@@ -48,7 +50,7 @@ export const sessionSource = (client: EngineClient, id: SessionId): Source => ({
 });
 
 /** What was read, for the first line of an answer: a file may hold any session. */
-export const titleOf = ({ kind, name }: Pick<Source, 'kind' | 'name'>, session: string | null): string =>
+export const sourceTitle = ({ kind, name }: Pick<Source, 'kind' | 'name'>, session: string | null): string =>
   kind === 'session' ? `session ${name}` : `file ${name}, ${session === null ? 'no session' : `session ${session}`}`;
 
 export interface FoldedStream {

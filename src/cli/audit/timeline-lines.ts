@@ -1,6 +1,6 @@
 // A turn as a picture: one line for the model and one for each call, on one time scale, so concurrent calls are visible.
 import { stripVTControlCharacters } from 'node:util';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { isTerminal } from '../../../reducers/call-status.ts';
 import type { CallSpan, CallTimeline, TurnTimeline } from '../../core/timeline.ts';
 import { describeCall } from '../progress.ts';
@@ -26,14 +26,14 @@ export function timelineLines(turn: TurnTimeline, now_ms: number, columns: numbe
   const width = Math.min(BAR_WIDTH_MAX, Math.max(BAR_WIDTH_MIN, columns - LABEL_WIDTH - BESIDE_WIDTH));
   const scale: Scale = { from, perCell: Math.max(1, to - from) / width, width, to };
   const name = asked_ms === null ? `calls in place of turn ${number}` : `turn ${number}`;
-  const open = over_ms === null ? pc.yellow(' so far') : '';
+  const open = over_ms === null ? paint.yellow(' so far') : '';
   const model = { what: 'model', from_ms: asked_ms ?? observed_ms, to_ms: observed_ms } as const;
   return [
-    `${pc.bold(pc.cyan(name))} ${pc.dim(`of ${run_id}`)}  ${formatDuration(to - from)}${open}${concurrency(turn, to)}`,
+    `${paint.bold(paint.cyan(name))} ${paint.dim(`of ${run_id}`)}  ${formatDuration(to - from)}${open}${concurrency(turn, to)}`,
     ...(compacted === undefined ? [] : [compactionLine(compacted, scale)]),
     ...(asked_ms === null ? [] : [row('model', bar([model], scale), formatDuration(observed_ms - asked_ms))]),
     ...calls.slice(0, CALLS_MAX).map((call) => callLine(call, scale)),
-    ...(calls.length > CALLS_MAX ? [pc.dim(`  … and ${calls.length - CALLS_MAX} more calls; --json has all`)] : []),
+    ...(calls.length > CALLS_MAX ? [paint.dim(`  … and ${calls.length - CALLS_MAX} more calls; --json has all`)] : []),
   ];
 }
 
@@ -45,7 +45,7 @@ function concurrency({ observed_ms, calls }: TurnTimeline, to: number): string {
   const work = calls.reduce((sum, call) => sum + lasted(call, 'run', to), 0);
   const wall = to - observed_ms;
   if (calls.length < 2 || work === 0 || wall === 0) return '';
-  return pc.dim(`, ${calls.length} calls: ${formatDuration(work)} of work in ${formatDuration(wall)}`);
+  return paint.dim(`, ${calls.length} calls: ${formatDuration(work)} of work in ${formatDuration(wall)}`);
 }
 
 /** The time scale of one turn, in milliseconds. */
@@ -89,9 +89,9 @@ const lasted = ({ spans }: CallTimeline, kind: CallSpan['what'], to: number): nu
   spans.reduce((sum, { what, from_ms, to_ms }) => (what === kind ? sum + (to_ms ?? to) - from_ms : sum), 0);
 
 function endOf({ status, code }: CallTimeline): string {
-  if (status === 'succeeded') return pc.green('✓');
-  if (!isTerminal(status)) return pc.yellow(status);
-  return pc.red(`✗ ${code ?? status}`);
+  if (status === 'succeeded') return paint.green('✓');
+  if (!isTerminal(status)) return paint.yellow(status);
+  return paint.red(`✗ ${code ?? status}`);
 }
 
 /** A label may contain colour sequences, which take no width. */
@@ -99,7 +99,7 @@ function row(label: string, drawn: string, beside: string): string {
   const plain = stripVTControlCharacters(label);
   const fits = plain.length <= LABEL_WIDTH - 3;
   const shown = fits ? label + ' '.repeat(LABEL_WIDTH - 3 - plain.length) : `${plain.slice(0, LABEL_WIDTH - 4)}…`;
-  return `  ${shown} ${pc.dim('│')}${drawn}${pc.dim('│')} ${beside}`;
+  return `  ${shown} ${paint.dim('│')}${drawn}${paint.dim('│')} ${beside}`;
 }
 
 const MINUTE = 60_000;

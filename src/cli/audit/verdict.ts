@@ -1,12 +1,12 @@
 // The verdict of `refold verify` on one stream, and its report.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { LawBreach } from '../../core/laws/breach.ts';
 import type { CommandFailure, Output } from '../output.ts';
 import { visible } from '../../shown/visible.ts';
 import type { BlobsChecked } from '../../client/watch/blob-check.ts';
 import { type Compared, comparedLines, comparedObject } from './comparisons.ts';
 import type { SnapshotsChecked } from './snapshot-check.ts';
-import { titleOf } from './source.ts';
+import { sourceTitle } from './source.ts';
 
 /** The first fault of a stream. Position -1 is the genesis record. */
 export interface Fault {
@@ -71,28 +71,28 @@ export function report(verdict: Verdict, output: Output): void {
     events_per_s: Math.round((events * 1000) / elapsedMs),
   });
   if (unreadable !== null) {
-    output.line(`${pc.yellow('unreadable')}  ${verdict.kind} ${source}: ${unreadable.message}`);
+    output.line(`${paint.yellow('unreadable')}  ${verdict.kind} ${source}: ${unreadable.message}`);
     return;
   }
   const ofSnapshots = snapshots === null || snapshots.checked === 0 ? '' : `, ${snapshots.checked} snapshots`;
   const beside = blobs === null ? '' : `, ${blobs.checked} blobs${absentOf(blobs)}${ofSnapshots}`;
   const judged = laws?.found === 0 ? ', laws kept' : '';
-  const checked = `${titleOf({ kind: verdict.kind, name: source }, sessionId)}  ${events} events${beside}${judged}`;
-  const speed = pc.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file contains none' : ''}`);
+  const checked = `${sourceTitle({ kind: verdict.kind, name: source }, sessionId)}  ${events} events${beside}${judged}`;
+  const speed = paint.dim(`in ${elapsedMs} ms${blobs === null ? '; blobs not checked: a file contains none' : ''}`);
   if (fault === null) {
-    output.line(`${pc.green('verified')}    ${checked} ${speed}`);
-    output.line(pc.dim(`            chain ${chain ?? 'none'}`));
+    output.line(`${paint.green('verified')}    ${checked} ${speed}`);
+    output.line(paint.dim(`            chain ${chain ?? 'none'}`));
     for (const line of comparedLines(compared, events)) output.line(`            ${line}`);
     return;
   }
-  output.line(`${pc.red('bad')}         ${checked} ${speed}`);
+  output.line(`${paint.red('bad')}         ${checked} ${speed}`);
   reportFault(fault, verdict, output);
 }
 
 /** A session that was deleted after it was listed: there is nothing left to verify. */
 export function reportDeleted(source: string, output: Output): void {
   output.object({ source, deleted: true });
-  output.line(`${pc.dim('deleted')}     ${source}: it was deleted while others were verified`);
+  output.line(`${paint.dim('deleted')}     ${source}: it was deleted while others were verified`);
 }
 
 /** Responses are evidence: a crash may lose them, and they may be collected. */
@@ -100,10 +100,11 @@ const absentOf = ({ absent }: BlobsChecked): string => (absent === 0 ? '' : ` ($
 
 function reportFault(fault: Fault, { blobs, snapshots, laws }: Verdict, output: Output): void {
   if (fault.what !== BREACH) {
-    output.line(`            ${pc.red(`position ${fault.position}`)}: ${fault.message} (${fault.what})`);
+    output.line(`            ${paint.red(`position ${fault.position}`)}: ${fault.message} (${fault.what})`);
   }
   if (fault.recorded !== undefined) {
-    output.line(`            recorded ${fault.recorded}\n            replayed ${fault.replayed ?? 'none'}`);
+    output.line(`            recorded ${fault.recorded}`);
+    output.line(`            replayed ${fault.replayed ?? 'none'}`);
   }
   for (const { version, message } of snapshots?.bad ?? []) {
     output.line(`            snapshot at version ${version}: ${message}`);
@@ -118,7 +119,7 @@ function reportFault(fault: Fault, { blobs, snapshots, laws }: Verdict, output: 
 function reportBreaches({ breaches, found }: LawsChecked, output: Output): void {
   for (const { law, position, against, message } of breaches.slice(0, BREACHES_SHOWN)) {
     const where = `position ${position}, against ${against < 0 ? 'the genesis record' : `position ${against}`}`;
-    output.line(`            ${pc.red(where)}: ${visible(message)} (law ${law})`);
+    output.line(`            ${paint.red(where)}: ${visible(message)} (law ${law})`);
   }
   const more = found - Math.min(breaches.length, BREACHES_SHOWN);
   if (more > 0) output.line(`            and ${more} further breaches; --json lists the first ${breaches.length}`);
@@ -140,8 +141,9 @@ export function summarise(verdicts: readonly Verdict[], { gone, elapsedMs }: Tot
   const streams = verdicts.length;
   const lost = gone === 0 ? {} : { gone };
   output.object({ summary: { streams, verified: streams - bad - unreadable, bad, unreadable, events, ...lost } });
-  const ofStreams = bad + unreadable === 0 ? pc.green('all verified') : pc.red(`${bad} bad, ${unreadable} unreadable`);
-  const found = gone === 0 ? ofStreams : `${ofStreams}, ${pc.red('and sessions may be gone')}`;
+  const ofStreams =
+    bad + unreadable === 0 ? paint.green('all verified') : paint.red(`${bad} bad, ${unreadable} unreadable`);
+  const found = gone === 0 ? ofStreams : `${ofStreams}, ${paint.red('and sessions may be gone')}`;
   output.line(`${streams} stream${streams === 1 ? '' : 's'}, ${events} events in ${elapsedMs} ms: ${found}`);
   return bad + gone > 0 ? 1 : unreadable > 0 ? 2 : 0;
 }

@@ -1,6 +1,6 @@
 // `refold bridge`: starts the host bridge process for a running engine.
 import { setTimeout } from 'node:timers/promises';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { tokenFile } from '../../client/token-file.ts';
 import { bridgeStateDir, ownDirectories } from '../data-dir.ts';
 import { type FoundEngine, findEngine } from '../engine-address.ts';
@@ -35,7 +35,7 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
     },
     (line) => {
       output.object(line);
-      output.line(pc.dim(JSON.stringify(line)));
+      output.line(paint.dim(JSON.stringify(line)));
     },
   );
   output.object(bridge.ready);

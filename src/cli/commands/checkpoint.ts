@@ -1,7 +1,7 @@
 // `refold checkpoint`: creates a signing key, signs the heads of all sessions, or proves that a checkpoint contains one.
 import { open, rm, stat } from 'node:fs/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Checkpoint, CheckpointFile, CheckpointLeaf } from '../../../schemas/checkpoint.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
@@ -50,8 +50,8 @@ async function makeKey(file: string, output: Output): Promise<number> {
   await writeNew(file, privatePem, 0o600);
   await writeNew(`${file}.pub`, publicPem, 0o644);
   output.object({ key: file, public_key: `${file}.pub` });
-  output.line(`private key  ${file} ${pc.dim('(keep it secret: its holder can sign)')}`);
-  output.line(`public key   ${file}.pub ${pc.dim('(give it to those who verify)')}`);
+  output.line(`private key  ${file} ${paint.dim('(keep it secret: its holder can sign)')}`);
+  output.line(`public key   ${file}.pub ${paint.dim('(give it to those who verify)')}`);
   return 0;
 }
 
@@ -94,7 +94,9 @@ function reportCheckpoint({ head, sessions }: Checkpoint, file: string, output: 
   output.line(`${head.tree_size} session${head.tree_size === 1 ? '' : 's'}, ${events} events, signed into ${file}`);
   output.line(`root     ${head.root}`);
   output.line(
-    pc.dim(`store it where this machine cannot write. Later: refold verify --checkpoint ${file} --public-key KEY.pub`),
+    paint.dim(
+      `store it where this machine cannot write. Later: refold verify --checkpoint ${file} --public-key KEY.pub`,
+    ),
   );
 }
 

@@ -35,7 +35,7 @@ export async function deleteCommand({ dataDir, session, yes }: DeleteCommand, ou
     output.line(
       `deleted ${session} after ${events}; its last chain value ${chain === null ? 'was lost' : `is ${chain}`}`,
     );
-    output.line('Blobs that no other session needs: stop the engine, then refold gc --delete --grace-hours 0');
+    output.line('Blobs that no other session needs: stop the engine, then refold gc --delete');
     return 0;
   });
 }

@@ -4,7 +4,7 @@ import { chmod, chown, cp, mkdtemp, readdir, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { brand } from '../../../schemas/ids.ts';
 import { tokenDirectory } from '../../client/token-file.ts';
 import { journalOf } from '../data-dir.ts';
@@ -26,7 +26,8 @@ export async function demoCommand({ dataDir, sandbox }: DemoCommand, output: Out
   const workspace = join(home, 'workspace');
   await copyWorkspace(home, workspace);
   const data = dataDir ?? join(home, 'data');
-  output.line(pc.bold('refold demo') + pc.dim('  recorded model, real tools, replay proven\n'));
+  output.line(paint.bold('refold demo') + paint.dim('  recorded model, real tools, replay proven'));
+  output.line();
   const run = (level: string): Promise<RunSummary> =>
     runPrompt(
       {
@@ -101,11 +102,12 @@ async function proveReplay(summary: RunSummary, { data, workspace }: Places, out
   output.line(`state    ${stateDigest}`);
   output.line(
     same
-      ? `replay   ${pc.green(pc.bold('byte-identical'))} ${pc.dim('(the log folded again by a fresh process)')}`
-      : `replay   ${pc.red(pc.bold('DIFFERS'))} ${JSON.stringify(replayed)}`,
+      ? `replay   ${paint.green(paint.bold('byte-identical'))} ${paint.dim('(the log folded again by a fresh process)')}`
+      : `replay   ${paint.red(paint.bold('DIFFERS'))} ${JSON.stringify(replayed)}`,
   );
   output.line(`log      ${journalOf(data)}`);
-  output.line(`files    ${workspace}  ${pc.dim(`tokens ${tokenDirectory(data)}`)}\n`);
+  output.line(`files    ${workspace}  ${paint.dim(`tokens ${tokenDirectory(data)}`)}`);
+  output.line();
   output.line('next:');
   for (const line of nextCommands(sessionId, data)) output.line(`  ${line}`);
   return same ? 0 : 1;

@@ -1,5 +1,5 @@
 // `refold diff`: where two recorded streams first differ, and how their states differ then and at the end.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { JsonDiff, JsonDifference } from '../../core/compare/diff.ts';
 import {
@@ -74,12 +74,12 @@ function report({ first, stateAfterFirst, stateAtEnd, events }: StreamDiff, comm
   output.line(`a  ${a.kind} ${a.name}  ${events.a} events`);
   output.line(`b  ${b.kind} ${b.name}  ${events.b} events`);
   if (!command.strict) {
-    output.line(pc.dim(`not compared without --strict, in the events: ${IGNORED_IN_RECORDS.join(' ')}`));
-    output.line(pc.dim(`not compared without --strict, in the state: ${IGNORED_IN_STATE.join(' ')}`));
+    output.line(paint.dim(`not compared without --strict, in the events: ${IGNORED_IN_RECORDS.join(' ')}`));
+    output.line(paint.dim(`not compared without --strict, in the state: ${IGNORED_IN_STATE.join(' ')}`));
   }
-  if (first === null) output.line(`events  ${pc.green('the same')}`);
+  if (first === null) output.line(`events  ${paint.green('the same')}`);
   else {
-    output.line(`events  ${pc.red(`differ first at position ${first.position}`)}: ${kindsOf(first)}`);
+    output.line(`events  ${paint.red(`differ first at position ${first.position}`)}: ${kindsOf(first)}`);
     reportPaths(first.paths, output);
   }
   if (stateAfterFirst !== null) reportState('right after it', stateAfterFirst, output);
@@ -91,7 +91,8 @@ const kindsOf = ({ a, b }: NonNullable<StreamDiff['first']>): string =>
 
 function reportState(when: string, diff: JsonDiff, output: Output): void {
   const count = diff.differences.length + diff.rest;
-  const how = count === 0 ? pc.green('the same') : pc.red(`${count} ${count === 1 ? 'path differs' : 'paths differ'}`);
+  const how =
+    count === 0 ? paint.green('the same') : paint.red(`${count} ${count === 1 ? 'path differs' : 'paths differ'}`);
   output.line(`state ${when}  ${how}`);
   reportPaths(diff, output);
 }
@@ -103,11 +104,11 @@ const ABSENT = 'nothing';
 function reportPaths({ differences, rest }: JsonDiff, output: Output): void {
   for (const difference of differences) {
     const { path, a, b } = clipSides(difference, LINE_WIDTH);
-    output.line(
-      `  ${path === '' ? '(the whole value)' : path}\n    a ${a ?? pc.dim(ABSENT)}\n    b ${b ?? pc.dim(ABSENT)}`,
-    );
+    output.line(`  ${path === '' ? '(the whole value)' : path}`);
+    output.line(`    a ${a ?? paint.dim(ABSENT)}`);
+    output.line(`    b ${b ?? paint.dim(ABSENT)}`);
   }
-  if (rest > 0) output.line(pc.dim(`  and ${rest} more`));
+  if (rest > 0) output.line(paint.dim(`  and ${rest} more`));
 }
 
 /** Values as clipped JSON text; a side without a value is absent. */

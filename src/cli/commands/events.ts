@@ -1,5 +1,5 @@
 // `refold events`: the recorded events of a session, one line each.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type CommitRecord, type StreamEvent, eventsIn } from '../../../schemas/record.ts';
 import type { DeltaFrame } from '../../../schemas/wire.ts';
@@ -71,13 +71,13 @@ function printEvent({ position, event }: StreamEvent, output: Output): void {
   const body = JSON.stringify(rest);
   output.object({ position, event });
   output.line(
-    `${String(position).padStart(5)}  ${new Date(at_ms).toISOString()}  ${pc.bold(kind)}  ${pc.dim(body.length > 160 ? `${body.slice(0, 159).toWellFormed()}…` : body)}`,
+    `${String(position).padStart(5)}  ${new Date(at_ms).toISOString()}  ${paint.bold(kind)}  ${paint.dim(body.length > 160 ? `${body.slice(0, 159).toWellFormed()}…` : body)}`,
   );
 }
 
 function printDelta(frame: DeltaFrame, output: Output): void {
   output.object({ delta: frame });
-  for (const line of deltaLines(frame)) output.line(pc.dim(line));
+  for (const line of deltaLines(frame)) output.line(paint.dim(line));
 }
 
 /** One line for each part: a line end in what a model writes would begin one that looks like an event. */

@@ -1,5 +1,5 @@
 // `refold explain`: why a tool was in or out, or what happened to a call or in a turn of the model and why.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { type CallId, brand } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { decideConsent } from '../../../reducers/consent.ts';
@@ -12,7 +12,7 @@ import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../../shown/call-lines.ts';
 import { compactionLines } from '../../shown/compaction-lines.ts';
 import { turnLines } from '../../shown/turn-lines.ts';
-import { type Source, foldSource, titleOf, withSources } from '../audit/source.ts';
+import { type Source, foldSource, sourceTitle, withSources } from '../audit/source.ts';
 
 export interface ExplainCommand {
   /** A session id, or the path of an exported stream. */
@@ -67,10 +67,10 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
 }
 
 function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplanation): readonly string[] {
-  const mark = effective ? pc.green('in ') : pc.red('out');
+  const mark = effective ? paint.green('in ') : paint.red('out');
   const when = since === null ? 'from the start' : `since event ${since.position + 1}, ${since.kind}`;
   return [
-    `${mark}  ${pc.bold(tool_name)} ${pc.dim(`${tool_id}, ${when}`)}`,
+    `${mark}  ${paint.bold(tool_name)} ${paint.dim(`${tool_id}, ${when}`)}`,
     ...reasons.map(({ code, speaks_for, text }) => `     ${speaks_for ? '+' : '-'} ${code}: ${text}`),
   ];
 }
@@ -78,12 +78,12 @@ function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplan
 /** The effects of the tool, and whether a call of it would ask a person. */
 function effectsLine({ tool_registry, consent }: SessionState, { tool_id }: ToolExplanation): string {
   const spec = tool_registry[tool_id];
-  if (spec === undefined) return pc.dim('     no longer registered');
+  if (spec === undefined) return paint.dim('     no longer registered');
   const { mode, effects, ownership, executor } = spec;
   const { decision, reasons } = decideConsent(consent, spec, null);
   const asks = `${decision} ${reasons.join(', ')}`;
   const does = effects.length === 0 ? 'no named effects' : effects.join(', ');
-  return pc.dim(`     ${mode}, ${ownership} (${executor.kind}): ${does}; ${asks.trim()}`);
+  return paint.dim(`     ${mode}, ${ownership} (${executor.kind}): ${does}; ${asks.trim()}`);
 }
 
 interface Unchecked {
@@ -104,7 +104,7 @@ function uncheckedBy({ tool_registry }: SessionState, { tool_id }: ToolExplanati
 }
 
 const uncheckedLine = ({ what, why }: Unchecked): string =>
-  pc.yellow(`     ! ${what} are not checked: the schema does not compile (${why})`);
+  paint.yellow(`     ! ${what} are not checked: the schema does not compile (${why})`);
 
 async function explainCalls(
   source: Source,
@@ -152,10 +152,10 @@ async function explainCompactions(source: Source, { at }: ExplainCommand, output
   if (found.length === 0) output.line('no compaction was owed');
   for (const explanation of found) {
     output.object({ session_id: state.session_id, at: events, ...explanation });
-    output.line(`${pc.bold(`turn ${explanation.turn}`)} of ${explanation.run_id}`);
+    output.line(`${paint.bold(`turn ${explanation.turn}`)} of ${explanation.run_id}`);
     for (const line of compactionLines(explanation)) output.line(line);
   }
 }
 
 const head = (source: Source, { session_id }: SessionState, events: number, output: Output): void =>
-  output.line(`${pc.bold(titleOf(source, session_id))}  after ${events} events`);
+  output.line(`${paint.bold(sourceTitle(source, session_id))}  after ${events} events`);

@@ -1,5 +1,5 @@
 // `refold fork`: a new session that begins with the first events of another session.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { callStateOf } from '../../../reducers/batch-index.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type StreamEvent, type StreamRecord, eventsIn } from '../../../schemas/record.ts';
@@ -57,8 +57,8 @@ async function readFork(client: EngineClient, id: SessionId): Promise<Fork> {
 function report({ view: { state, state_digest, chain }, from, facts }: Fork, output: Output): void {
   const { session_id, version, run } = state;
   output.object({ session_id, version, forked_from: from, facts, state_digest, chain, phase: run?.phase ?? 'idle' });
-  output.line(`${pc.bold(session_id)}  forked from ${from.session_id} after ${from.position} events`);
-  output.line(`source   ${pc.dim(`chain ${from.chain}`)}`);
+  output.line(`${paint.bold(session_id)}  forked from ${from.session_id} after ${from.position} events`);
+  output.line(`source   ${paint.dim(`chain ${from.chain}`)}`);
   output.line(`chain    ${chain}`);
   if (facts.length === 0) {
     output.line(`added    nothing: ${run === null ? 'no run was active there' : 'the run is as it was there'}`);

@@ -1,6 +1,6 @@
 // `refold gc`: finds and deletes the blobs that no session refers to.
 import { join } from 'node:path';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { systemClock } from '../../clock.ts';
 import { collectBlobs } from '../../engine/collect-blobs.ts';
@@ -39,7 +39,8 @@ export async function gcCommand({ dataDir, remove, graceMs }: GcCommand, output:
     await blobs.close();
     const { referenced, young, unreferenced } = found;
     output.object({ ...found, deleted: remove ? unreferenced.length : 0 });
-    for (const ref of unreferenced) output.line(`${remove ? pc.red('deleted') : pc.yellow('unreferenced')}  ${ref}`);
+    for (const ref of unreferenced)
+      output.line(`${remove ? paint.red('deleted') : paint.yellow('unreferenced')}  ${ref}`);
     output.line(`${referenced} referenced, ${young} recent, ${unreferenced.length} unreferenced`);
     if (!remove && unreferenced.length > 0) output.line('nothing was deleted. To delete them: --delete');
   } finally {

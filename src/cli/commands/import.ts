@@ -1,10 +1,10 @@
 // `refold import`: stores an exported session in a data directory.
 import { join } from 'node:path';
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
-import type { Rejection } from '../../../schemas/rejection.ts';
+import type { Rejection, RejectionCode } from '../../../schemas/rejection.ts';
 import { upcast } from '../../../schemas/upcast.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
@@ -55,6 +55,8 @@ export async function importCommand(
       const ofResponses = responses.size === 0 ? {} : { responses: evidence };
       output.object({ ...imported, blobs: { referred: refs.size, missing }, ...ofResponses });
       output.line(`${imported.session_id}: ${imported.version - imported.own_facts} events, every digest verified`);
+      if (imported.continued)
+        output.line('continued the copy that an import of this file, which was cut off, had begun');
       output.line(describeEnd(imported, asRecorded));
       if (missing > 0) output.line(describeMissing(dataDir, imported.session_id, { missing, of: refs.size }));
     } finally {
@@ -89,7 +91,7 @@ async function* notingRefs(
 /** What holds of the session from here on. */
 function describeEnd({ session_id, own_facts }: Imported, asRecorded: boolean): string {
   if (asRecorded) {
-    return pc.yellow(
+    return paint.yellow(
       'as recorded: its run, its approvals and its grants count here, and a bridge continues with them. ' +
         'Do this with your own sessions only, and only where the engine that recorded it no longer runs.',
     );
@@ -109,15 +111,13 @@ async function countMissing(blobs: Blobs, refs: ReadonlySet<Digest>): Promise<nu
 }
 
 const describeMissing = (dataDir: string, id: SessionId, { missing, of }: { missing: number; of: number }): string =>
-  pc.yellow(`${missing} of the ${of} blobs that it refers to are missing, because an export holds no blobs. `) +
+  paint.yellow(`${missing} of the ${of} blobs that it refers to are missing, because an export holds no blobs. `) +
   `Copy blobs/ from the source data directory into ${dataDir}, then check: refold verify ${id} --data-dir ${dataDir}`;
 
 /** The imported session. A file that does not verify ends the command with exit code 1: the file was checked. */
 function importedOrThrow(imported: Either<Rejection, Imported>, file: string): Imported {
   // `damaged` may also refer to the data directory; that message names no position of the file.
-  const codes: readonly string[] = ['damaged', 'measured_wrong'];
-  const isOfFile =
-    isLeft(imported) && codes.includes(imported.left.code) && imported.left.message.startsWith('position');
+  const isOfFile = isLeft(imported) && OF_FILE.has(imported.left.code) && imported.left.message.startsWith('position');
   if (!isOfFile) return mustBe(imported);
   throw new CommandFailure(
     imported.left.code,
@@ -125,3 +125,5 @@ function importedOrThrow(imported: Either<Rejection, Imported>, file: string): I
     1,
   );
 }
+
+const OF_FILE: ReadonlySet<RejectionCode> = new Set<RejectionCode>(['damaged', 'measured_wrong', 'too_large']);

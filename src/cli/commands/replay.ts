@@ -1,5 +1,5 @@
 // `refold replay`: folds a recorded session again and compares every digest with the recorded one.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { StreamRecord } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { type Replay, newReplayer } from '../../core/replay.ts';
@@ -97,7 +97,7 @@ function report(
   });
   if (source.kind === 'file') output.line(`file     ${source.name}`);
   output.line(`session  ${state?.session_id ?? 'none'}`);
-  output.line(`events   ${events} ${pc.dim(`in ${elapsedMs} ms`)}`);
+  output.line(`events   ${events} ${paint.dim(`in ${elapsedMs} ms`)}`);
   output.line(`state    ${digest ?? 'none'}`);
   output.line(
     inside === null
@@ -105,9 +105,11 @@ function report(
       : `chain    none here: events ${inside.first} to ${inside.last} are one commit; the state digest is worked out`,
   );
   if (divergence === null) {
-    output.line(`replay   ${pc.green('byte-identical')}`);
+    output.line(`replay   ${paint.green('byte-identical')}`);
     return;
   }
-  output.line(`replay   ${pc.red(`diverges at position ${position}`)}: ${message} (${what})`);
-  if (recorded !== undefined) output.line(`  recorded ${recorded}\n  replayed ${replayed}`);
+  output.line(`replay   ${paint.red(`diverges at position ${position}`)}: ${message} (${what})`);
+  if (recorded === undefined) return;
+  output.line(`  recorded ${recorded}`);
+  output.line(`  replayed ${replayed}`);
 }

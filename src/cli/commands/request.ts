@@ -1,5 +1,5 @@
 // `refold request`: writes the request of a recorded turn again, and compares it with what was sent.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
 import type { EventOfKind, IngressEvent } from '../../../schemas/event.ts';
 import type { Digest, Position, SessionId } from '../../../schemas/ids.ts';
@@ -94,15 +94,15 @@ function noSuchTurn({ session, turn, run, compaction = false }: RequestCommand):
 
 function lines({ position, effect, exchange }: Answer, rebuilt: Rebuilt): readonly string[] {
   const { comparison, why, path, body, recorded, rebuilt: digest, encoder } = rebuilt;
-  const colour = comparison === 'equal' ? pc.green : comparison === 'different' ? pc.red : pc.yellow;
+  const colour = comparison === 'equal' ? paint.green : comparison === 'different' ? paint.red : paint.yellow;
   const target = exchange?.target === undefined ? '' : ` to ${exchange.target.base_url}${path ?? ''}`;
   return [
-    pc.dim(
+    paint.dim(
       `${effect.run_id}, ${effect.kind === 'llm.compact' ? 'compaction before ' : ''}turn ${effect.turn}, answered at position ${position}${visible(target)}`,
     ),
     ...(body === null ? [] : [visible(body)]),
     `${colour(comparison)}${why === null ? '' : `: ${visible(why)}`}`,
-    ...(recorded === null ? [] : [pc.dim(`recorded ${recorded}  ${exchange?.encoder ?? ''}`)]),
-    ...(digest === null ? [] : [pc.dim(`rebuilt  ${digest}  ${encoder ?? ''}`)]),
+    ...(recorded === null ? [] : [paint.dim(`recorded ${recorded}  ${exchange?.encoder ?? ''}`)]),
+    ...(digest === null ? [] : [paint.dim(`rebuilt  ${digest}  ${encoder ?? ''}`)]),
   ];
 }

@@ -1,6 +1,6 @@
 // `refold run`: runs one prompt until the run ends, with live progress.
 import { randomUUID } from 'node:crypto';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { type SessionId, makeSessionId } from '../../../schemas/ids.ts';
 import type { RunConfigPatch } from '../../../schemas/run.ts';
 import { upcast } from '../../../schemas/upcast.ts';
@@ -59,7 +59,7 @@ export interface RunSummary extends WatchEnd {
 
 export async function runCommand(command: RunCommand, output: Output): Promise<number> {
   const summary = await runPrompt(command, output);
-  output.line(`log ${command.dataDir}, session ${pc.bold(summary.sessionId)}`);
+  output.line(`log ${command.dataDir}, session ${paint.bold(summary.sessionId)}`);
   return summary.state.run_history.at(-1)?.ending.outcome === 'completed' ? 0 : 1;
 }
 
@@ -104,7 +104,7 @@ async function engineFor(
 ): Promise<{ client: EngineClient; url: string; engine?: KeptChild }> {
   const running = await findEngine(dataDir);
   if (running !== null) {
-    output.line(`engine ${running.url} ${pc.dim('(already running)')}`);
+    output.line(`engine ${running.url} ${paint.dim('(already running)')}`);
     return running;
   }
   // A restart uses the same port, so the bridge and this command find the engine again.
@@ -115,7 +115,7 @@ async function engineFor(
   started.push(engine);
   const url = String(engine.ready['url']);
   const operator = tokenFile(dataDir, 'operator');
-  output.line(`engine ${url} ${pc.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
+  output.line(`engine ${url} ${paint.dim(`pid ${String(engine.process.pid)}, data ${dataDir}`)}`);
   output.object({ event: 'engine', url, pid: engine.process.pid, data_dir: dataDir });
   return {
     client: connect(url, await readToken(operator), { refuseListener: refuseStranger(url, operator) }),
@@ -151,8 +151,9 @@ async function startBridge(
     (problem) => reportRestart('bridge', problem, output),
   );
   const { owner, sandbox, sandbox_note } = bridge.ready as Readonly<Record<string, string>>;
-  output.line(`bridge ${owner ?? ''} ${pc.dim(`pid ${String(bridge.process.pid)}, workspace ${workspace}`)}`);
-  output.line(`sandbox ${sandbox_note ?? 'unknown'}\n`);
+  output.line(`bridge ${owner ?? ''} ${paint.dim(`pid ${String(bridge.process.pid)}, workspace ${workspace}`)}`);
+  output.line(`sandbox ${sandbox_note ?? 'unknown'}`);
+  output.line();
   output.object({ event: 'bridge', pid: bridge.process.pid, owner, sandbox, sandbox_note, workspace });
   return bridge;
 }
@@ -161,7 +162,7 @@ async function startBridge(
 function reportWaiting({ event, code, message }: Readonly<Record<string, unknown>>, output: Output): void {
   if (event !== 'reconnecting' && event !== 'reconnected') return;
   const what = event === 'reconnected' ? 'continues' : `waits for the engine: ${String(code)}, ${String(message)}`;
-  output.line(pc.yellow(`  ! the bridge ${what}`));
+  output.line(paint.yellow(`  ! the bridge ${what}`));
   output.object({ event, code, message });
 }
 
@@ -172,7 +173,7 @@ function reportQuarantined({ event, moved }: Readonly<Record<string, unknown>>, 
     const what =
       movedTo === null ? 'could not be moved: do not run git or npx there' : `was moved to ${visible(movedTo)}`;
     output.line(
-      pc.yellow(
+      paint.yellow(
         `  ! a command of a killed bridge left ${visible(path)}, which programs of yours would follow; it ${what}`,
       ),
     );
@@ -181,7 +182,7 @@ function reportQuarantined({ event, moved }: Readonly<Record<string, unknown>>, 
 }
 
 function reportRestart(name: string, problem: string | null, output: Output): void {
-  output.line(pc.yellow(`  ! the ${name} ended unexpectedly; ${problem ?? 'restarting it'}`));
+  output.line(paint.yellow(`  ! the ${name} ended unexpectedly; ${problem ?? 'restarting it'}`));
   output.object({ event: 'restart', process: name, problem });
 }
 

@@ -1,5 +1,5 @@
 // `refold serve`: the engine process, which owns a data directory and serves it over HTTP.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { openEngine } from '../../engine/engine.ts';
 import { type EngineFault, tellError } from '../../engine/faults.ts';
 import { codeOf, reasonOf, storageCode } from '../../files/file-failure.ts';
@@ -39,7 +39,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   await makeDataDir(dataDir);
   const { leaseTtlMs, activeSessionsMax } = command;
   const notify = (message: string): void => {
-    output.line(pc.yellow(message));
+    output.line(paint.yellow(message));
     output.object({ event: 'notice', message });
   };
   const tokens = await openTokens(dataDir).catch((error: unknown) => {
@@ -82,11 +82,11 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   });
   const stop = stopRequest(command.exitWithParent);
   output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
-  output.line(`engine ${pc.bold(serving.url)}  data ${dataDir}  tokens ${tokenDirectory(dataDir)}`);
-  output.line(`page   ${pc.bold(`${serving.url}/`)}  which gets its token from: refold open`);
+  output.line(`engine ${paint.bold(serving.url)}  data ${dataDir}  tokens ${tokenDirectory(dataDir)}`);
+  output.line(`page   ${paint.bold(`${serving.url}/`)}  which gets its token from: refold open`);
   for (const message of engine.notices) notify(message);
   for (const { message } of engine.faults) {
-    output.line(pc.yellow(`unavailable: ${message}`));
+    output.line(paint.yellow(`unavailable: ${message}`));
     output.object({ event: 'fault', message });
   }
   await stop.asked;
@@ -102,7 +102,7 @@ const faultTeller =
   (output: Output) =>
   ({ session_id, doing, reason }: EngineFault): void => {
     const whose = session_id === null ? '' : `session ${session_id}: `;
-    output.warn(`${pc.red('refold:')} ${whose}${doing} failed: ${reason}`);
+    output.warn(`${paint.red('refold:')} ${whose}${doing} failed: ${reason}`);
     output.object({ event: 'fault', session_id, doing, message: reason });
   };
 

@@ -1,5 +1,5 @@
 // `refold sessions`: the sessions of a data directory, read page by page.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { SessionStatus } from '../../../schemas/session-head.ts';
 import type { DeletedPage, SessionSummary } from '../../../schemas/wire.ts';
@@ -66,8 +66,8 @@ function lineOf({ session_id, version, card }: SessionSummary): string {
     COLOURS[status](status.padEnd(STATUS_WIDTH)),
     (outcome ?? '-').padEnd(OUTCOME_WIDTH),
     new Date(last_activity_ms).toISOString(),
-    title ?? pc.dim('no input yet'),
-    ...(parent === null ? [] : [pc.dim(`fork of ${parent}`)]),
+    title ?? paint.dim('no input yet'),
+    ...(parent === null ? [] : [paint.dim(`fork of ${parent}`)]),
   ];
   return columns.join('  ');
 }
@@ -76,9 +76,10 @@ const STATUS_WIDTH = 'requires_action'.length;
 const OUTCOME_WIDTH = 'interrupted'.length;
 
 const COLOURS: Readonly<Record<SessionStatus, (text: string) => string>> = {
-  idle: pc.dim,
-  running: pc.cyan,
-  waiting: pc.dim,
-  requires_action: pc.yellow,
-  paused: pc.yellow,
+  idle: paint.dim,
+  running: paint.cyan,
+  waiting: paint.dim,
+  requires_action: paint.yellow,
+  paused: paint.yellow,
+  incomplete: paint.red,
 };

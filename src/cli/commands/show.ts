@@ -1,5 +1,5 @@
 // `refold show`: the state of a session, its tools with reasons, the open plan, and the effects it waits for.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import type { Usage } from '../../../schemas/run.ts';
 import type { SessionState } from '../../../schemas/state.ts';
@@ -21,7 +21,7 @@ export async function showCommand(dataDir: string, id: SessionId, output: Output
 
 function describeSession({ state, state_digest, chain, status }: SessionView): readonly string[] {
   return [
-    `${pc.bold(state.session_id)}  ${state.version} events  ${status === 'requires_action' ? pc.yellow(status) : status}`,
+    `${paint.bold(state.session_id)}  ${state.version} events  ${status === 'requires_action' ? paint.yellow(status) : status}`,
     `state    ${state_digest}`,
     `chain    ${chain}`,
     `rules    ${state.rules}`,
@@ -43,7 +43,7 @@ function runLines({ run, run_history, tool_runtime_context: context }: SessionSt
     ...past,
     ...(run === null
       ? []
-      : [`${run.run_id}    ${pc.cyan(run.phase)}, turn ${run.turn}, ${run.calls} calls${tokens(run.usage)}`]),
+      : [`${run.run_id}    ${paint.cyan(run.phase)}, turn ${run.turn}, ${run.calls} calls${tokens(run.usage)}`]),
   ];
 }
 
@@ -53,8 +53,8 @@ const tokens = (usage: Usage): string =>
 
 function toolLines(state: SessionState): readonly string[] {
   const rows = explain(state).map(({ tool_name, effective, reasons }) => {
-    const mark = effective ? pc.green('in ') : pc.dim('out');
-    return `  ${mark}  ${tool_name.padEnd(16)} ${pc.dim(reasons.join(', '))}`;
+    const mark = effective ? paint.green('in ') : paint.dim('out');
+    return `  ${mark}  ${tool_name.padEnd(16)} ${paint.dim(reasons.join(', '))}`;
   });
   return [`tools    profile ${state.effective_tools.profile_id}`, ...rows];
 }
@@ -67,10 +67,10 @@ function batchLines({ active_tool_batch: batch, last_tool_plan_hash }: SessionSt
   const groups = batch.plan.execution_plan.groups.map(
     (ids, group) => `  group ${group + 1}: ${ids.map((id) => describeCall(calls.get(id))).join(', ')}`,
   );
-  return [`plan     ${batch.batch_id}: ${counts.join(', ')}  ${pc.dim(batch.plan.plan_hash)}`, ...groups];
+  return [`plan     ${batch.batch_id}: ${counts.join(', ')}  ${paint.dim(batch.plan.plan_hash)}`, ...groups];
 }
 
 function owedLines(state: SessionState): readonly string[] {
-  const owed = effects(state).map((effect) => `  ${effect.kind}  ${pc.dim(effect.effect_id)}`);
+  const owed = effects(state).map((effect) => `  ${effect.kind}  ${paint.dim(effect.effect_id)}`);
   return owed.length === 0 ? ['owed     nothing'] : ['owed', ...owed];
 }

@@ -1,9 +1,9 @@
 // `refold timeline`: the turns of a session as a picture of what happened when.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { type TurnTimeline, newTimeline } from '../../core/timeline.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { type Source, foldSource, titleOf, withSources } from '../audit/source.ts';
+import { type Source, foldSource, sourceTitle, withSources } from '../audit/source.ts';
 import { LEGEND, formatDuration, timelineLines } from '../audit/timeline-lines.ts';
 
 export interface TimelineCommand {
@@ -32,7 +32,7 @@ async function printTimeline(source: Source, only: number | undefined, output: O
 
   function print(session_id: SessionId, turn: TurnTimeline): void {
     if (only !== undefined && turn.turn !== only) return;
-    if (total.turns === 0) output.line(pc.dim(LEGEND));
+    if (total.turns === 0) output.line(paint.dim(LEGEND));
     total.turns += 1;
     total.calls += turn.calls.length;
     total.modelMs += turn.observed_ms - (turn.asked_ms ?? turn.observed_ms);
@@ -56,7 +56,7 @@ async function printTimeline(source: Source, only: number | undefined, output: O
   }
   const { turns, calls, modelMs, callsMs } = total;
   output.line(
-    `${pc.bold(titleOf(source, state.session_id))}  ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${calls} ${calls === 1 ? 'call' : 'calls'}; ` +
+    `${paint.bold(sourceTitle(source, state.session_id))}  ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${calls} ${calls === 1 ? 'call' : 'calls'}; ` +
       `model ${formatDuration(modelMs)}, calls ${formatDuration(callsMs)}`,
   );
 }

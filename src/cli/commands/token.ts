@@ -1,6 +1,6 @@
 // `refold token`: the tokens of a data directory. It prints where a token is kept, never the token.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { Access } from '../../../schemas/access.ts';
 import { decode } from '../../../schemas/codec.ts';
 import { PageId } from '../../../schemas/pages.ts';
@@ -47,33 +47,33 @@ const ACTIONS = {
     const access = decode(Access, given);
     if (isLeft(access)) throw new Error(`--${access.left.path.split('/')[1] ?? ''}: ${access.left.message}`);
     const file = await createToken(dataDir, name, access.right);
-    return [{ token: { name, file, ...access.right }, text: `token ${pc.bold(name)} in ${file}` }];
+    return [{ token: { name, file, ...access.right }, text: `token ${paint.bold(name)} in ${file}` }];
   },
   async list(dataDir: string): Promise<readonly Line[]> {
     const pages = (await listPages(dataDir)).map((page) => ({
       token: page,
-      text: `${pc.bold(page.id)}  ${page.scope}  a page of ${page.name}, since ${new Date(page.since_ms).toISOString()}`,
+      text: `${paint.bold(page.id)}  ${page.scope}  a page of ${page.name}, since ${new Date(page.since_ms).toISOString()}`,
     }));
     return [...(await listTokens(dataDir)).map((token) => ({ token, text: describe(token) })), ...pages];
   },
   async rotate(dataDir: string, name: string): Promise<readonly Line[]> {
     const file = await rotateToken(dataDir, name);
-    return [{ token: { name, file }, text: `a new token ${pc.bold(name)} is in ${file}; the old one is refused` }];
+    return [{ token: { name, file }, text: `a new token ${paint.bold(name)} is in ${file}; the old one is refused` }];
   },
   async revoke(dataDir: string, name: string): Promise<readonly Line[]> {
     if (PageId.is(name)) {
       await endPage(dataDir, name);
-      return [{ token: { id: name }, text: `the page ${pc.bold(name)} is refused from now on` }];
+      return [{ token: { id: name }, text: `the page ${paint.bold(name)} is refused from now on` }];
     }
     const file = await revokeToken(dataDir, name);
-    return [{ token: { name, file }, text: `the token ${pc.bold(name)} is refused from now on` }];
+    return [{ token: { name, file }, text: `the token ${paint.bold(name)} is refused from now on` }];
   },
 } as const;
 
 function describe({ name, file, access, problem }: ListedToken): string {
-  if (access === null) return `${pc.bold(name)}  ${pc.red(`refused: ${problem ?? ''}`)}`;
+  if (access === null) return `${paint.bold(name)}  ${paint.red(`refused: ${problem ?? ''}`)}`;
   const only = [...(access.kinds ?? []), ...(access.tools ?? [])];
-  return `${pc.bold(name)}  ${access.scope}${only.length === 0 ? '' : ` only ${only.join(', ')}`}  ${pc.dim(file)}`;
+  return `${paint.bold(name)}  ${access.scope}${only.length === 0 ? '' : ` only ${only.join(', ')}`}  ${paint.dim(file)}`;
 }
 
 const misuse = (message: string): CommandFailure => new CommandFailure('invalid_shape', message);

@@ -2,7 +2,7 @@
 // does only this, in the workspace of the session.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Position, SessionId } from '../../../schemas/ids.ts';
 import type { FileChange } from '../../../schemas/undo.ts';
@@ -78,7 +78,7 @@ async function undo(
   const settled = await settlementOf(client, session, position);
   output.object({ event: 'undo', session_id: session, position, settled, changes });
   if (!settled.success) {
-    output.line(pc.red(`not undone: ${visible(settled.message ?? settled.code ?? 'no reason given')}`));
+    output.line(paint.red(`not undone: ${visible(settled.message ?? settled.code ?? 'no reason given')}`));
     return 1;
   }
   for (const change of changes) output.line(`${outcomeOf(change)}  ${visible(change.path)}`);
@@ -107,6 +107,6 @@ async function settlementOf(client: EngineClient, id: SessionId, at: Position): 
 }
 
 function outcomeOf({ before, after_digest }: FileChange): string {
-  if (before === null) return pc.red('removed ');
-  return after_digest === null ? pc.green('put back') : pc.yellow('restored');
+  if (before === null) return paint.red('removed ');
+  return after_digest === null ? paint.green('put back') : paint.yellow('restored');
 }

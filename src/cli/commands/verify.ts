@@ -1,6 +1,6 @@
 // `refold verify`: checks every digest, chain value, blob and snapshot of one or more streams, and with `--laws` whether the
 // record keeps the laws that a log alone can show.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { type SessionId, brand } from '../../../schemas/ids.ts';
 import { type StreamRecord, eventsIn, versionAfter } from '../../../schemas/record.ts';
 import type { SessionState } from '../../../schemas/state.ts';
@@ -90,7 +90,7 @@ export async function verifySources(command: VerifyCommand, output: Output): Pro
   const ofData = all || verdicts.some(({ snapshots }) => snapshots !== null);
   const gone = ofData ? await reportFindings(dataDir, output) : 0;
   const unseen = checkpoint?.unseen().length ?? 0;
-  if (unseen > 0) output.line(pc.dim(`${unseen} sessions of the checkpoint were not checked. To check all: --all`));
+  if (unseen > 0) output.line(paint.dim(`${unseen} sessions of the checkpoint were not checked. To check all: --all`));
   // Missing sessions count only with --all: a named session that is missing is a fault already.
   const code = summarise(verdicts, { gone: all ? gone : 0, elapsedMs: since(startedAt) }, output);
   const isAll = gone === 0 && verdicts.every(({ unreadable }) => unreadable === null);

@@ -1,6 +1,6 @@
 // `refold whatif`: what recorded sessions would have decided under other tools or another policy. Exits with 1 when any
 // decision changes, so it can gate a change of tools in CI.
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { argumentsValue } from '../../../schemas/tool-call.ts';
 import { claimsOf } from '../../../reducers/claims.ts';
 import { newReplayer } from '../../core/replay.ts';
@@ -18,7 +18,7 @@ import { storedArguments } from '../../client/stored-arguments.ts';
 import { withEngine } from '../with-engine.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import { CommandFailure, type Output, commandFailureOf } from '../output.ts';
-import { type Source, addRecord, doesNotFold, sessionSource, titleOf, withSources } from '../audit/source.ts';
+import { type Source, addRecord, doesNotFold, sessionSource, sourceTitle, withSources } from '../audit/source.ts';
 import { type AlternativeFiles, readAlternativeFiles } from '../audit/whatif-alternative.ts';
 import { whatIfLines, turnObject } from '../../shown/whatif-lines.ts';
 
@@ -174,21 +174,21 @@ function report(outcome: Outcome, { strict, changesMax }: WhatIfCommand, output:
     ...(failure === null ? {} : { error: { code: failure.code, message: failure.message } }),
   });
   if (failure !== null) {
-    output.line(`${pc.yellow('unreadable')}  ${kind} ${source}: ${failure.message}`);
+    output.line(`${paint.yellow('unreadable')}  ${kind} ${source}: ${failure.message}`);
     return;
   }
-  const mark = isChanged(counts, strict) ? pc.red('changes') : pc.green('same   ');
+  const mark = isChanged(counts, strict) ? paint.red('changes') : paint.green('same   ');
   output.line(
-    `${mark}  ${titleOf({ kind, name: source }, outcome.sessionId)}  ${turns} turns, ${calls} calls: ${describeCounts(counts)}`,
+    `${mark}  ${sourceTitle({ kind, name: source }, outcome.sessionId)}  ${turns} turns, ${calls} calls: ${describeCounts(counts)}`,
   );
   if (unjudged > 0) {
     output.line(
-      pc.yellow(`         ${unjudged} calls keep their verdict: their arguments are blobs that are not available`),
+      paint.yellow(`         ${unjudged} calls keep their verdict: their arguments are blobs that are not available`),
     );
   }
   const lines = changed.flatMap((turn, index) => whatIfLines(turn, changed[index - 1] ?? null));
   for (const line of lines.slice(0, changesMax)) output.line(`  ${line}`);
-  if (lines.length > changesMax) output.line(pc.dim(`  and ${lines.length - changesMax} more lines (--max)`));
+  if (lines.length > changesMax) output.line(paint.dim(`  and ${lines.length - changesMax} more lines (--max)`));
 }
 
 function describeCounts({ rejections, approvals, plans, offers, faults }: Counts): string {
@@ -214,9 +214,9 @@ function summarise(outcomes: readonly Outcome[], { strict }: WhatIfCommand, outp
   const counts = countsOf(outcomes.flatMap((outcome) => outcome.changed));
   output.object({ summary: { sessions: outcomes.length, changed, unreadable, ...counts } });
   const verb = changed === 1 ? 'decides' : 'decide';
-  const found = changed === 0 ? pc.green('none decides differently') : pc.red(`${changed} ${verb} differently`);
+  const found = changed === 0 ? paint.green('none decides differently') : paint.red(`${changed} ${verb} differently`);
   const sessions = outcomes.length === 1 ? 'session' : 'sessions';
-  const rest = unreadable === 0 ? '' : pc.yellow(`, ${unreadable} unreadable`);
+  const rest = unreadable === 0 ? '' : paint.yellow(`, ${unreadable} unreadable`);
   output.line(`${outcomes.length} ${sessions}: ${found}${rest}; ${describeCounts(counts)}`);
   return changed > 0 ? 1 : unreadable > 0 ? 2 : 0;
 }

@@ -2,7 +2,7 @@
 // address, which browsers send to no server.
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { TokenName } from '../../../schemas/access.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { CODE_MS_MAX } from '../../../schemas/limits.ts';
@@ -111,13 +111,13 @@ async function show({ url, fragment }: Address, browser: boolean, output: Output
   const failed = browser ? await openInBrowser(whole) : null;
   if (browser && failed === null) {
     output.object({ event: 'opened', url: page });
-    output.line(`opened ${pc.bold(page)} in the browser; if it did not come up: refold open --no-browser`);
+    output.line(`opened ${paint.bold(page)} in the browser; if it did not come up: refold open --no-browser`);
     return;
   }
   if (failed !== null) output.warn(`no browser could be opened: ${failed}`);
   output.object({ event: 'page', url: whole, valid_ms: CODE_MS_MAX });
   output.line(whole);
-  output.line(pc.dim(`Open this address within ${CODE_MS_MAX / 1_000} seconds. It opens one page, once.`));
+  output.line(paint.dim(`Open this address within ${CODE_MS_MAX / 1_000} seconds. It opens one page, once.`));
 }
 
 /** An engine that listens on all addresses is reached over loopback: elsewhere browsers do not say which page asks. */

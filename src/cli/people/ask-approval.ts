@@ -1,7 +1,7 @@
 // Makes sure that a person has seen a call before it is answered: the arguments are shown whole and the person is asked, or
 // the command names the question by its digest.
 import { createInterface } from 'node:readline/promises';
-import pc from 'picocolors';
+import { paint, printable } from '../../shown/paint.ts';
 import { type RequiredAction, questionDigest } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -40,9 +40,9 @@ export async function askApproval(
     throw new CommandFailure('unknown_blob', message);
   }
   for (const line of describeAction(action, seen)) output.line(line);
-  output.line(pc.dim('  all arguments:'));
+  output.line(paint.dim('  all arguments:'));
   for (const line of whole) output.line(line);
-  if (also !== undefined) output.line(pc.yellow(`  ${also}`));
+  if (also !== undefined) output.line(paint.yellow(`  ${also}`));
   if (ask === undefined) {
     const message = `there is no terminal to ask at. To answer exactly this call, with your other options: ${commandFor(verb, action, withPreview(verb, action, `--digest ${question}`))}`;
     throw new CommandFailure('confirmation_required', message);
@@ -70,7 +70,7 @@ async function isYes(question: string): Promise<boolean> {
   const ended = new AbortController();
   lines.once('close', () => ended.abort());
   try {
-    return /^y(?:es)?$/i.test((await lines.question(question, { signal: ended.signal })).trim());
+    return /^y(?:es)?$/i.test((await lines.question(printable(question), { signal: ended.signal })).trim());
   } catch {
     return false;
   } finally {

@@ -1,6 +1,6 @@
 // Describes a call that waits for a person: the tool, why it asks, what the call would do, its arguments, and what else
 // waits.
-import pc from 'picocolors';
+import { PRINTS_COLORS, paint } from '../../shown/paint.ts';
 import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type RequiredAction, previewIn, questionDigest } from '../../core/status.ts';
@@ -28,17 +28,17 @@ export interface DescribeOptions {
 export function describeAction(action: RequiredAction, options: DescribeOptions): readonly string[] {
   const args = argumentsOf(action, options);
   const { others = [] } = options;
-  const preview = args === null ? [pc.dim(largeArguments(action))] : previewLines(action, args, options);
-  const due = action.due_at_ms === undefined ? [] : [pc.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
-  const also = others.length === 0 ? [] : [pc.dim(`also waiting: ${namesOf(others)}`)];
+  const preview = args === null ? [paint.dim(largeArguments(action))] : previewLines(action, args, options);
+  const due = action.due_at_ms === undefined ? [] : [paint.dim(`until ${new Date(action.due_at_ms).toISOString()}`)];
+  const also = others.length === 0 ? [] : [paint.dim(`also waiting: ${namesOf(others)}`)];
   const missing = whyNoPreview(action);
-  const why = missing === null ? [] : [pc.dim(visible(missing))];
+  const why = missing === null ? [] : [paint.dim(visible(missing))];
   return [headOf(action), ...[...preview, ...why, ...due, ...also].map((line) => `  ${line}`)];
 }
 
 /** The lines of a preview that comes after its question was shown. */
 export const latePreview = (action: RequiredAction, diff: string): readonly string[] => [
-  pc.dim(`  ${visible(action.call_id)} would do this, as its bridge found:`),
+  paint.dim(`  ${visible(action.call_id)} would do this, as its bridge found:`),
   ...diffLines(diff).map((line) => `  ${line}`),
 ];
 
@@ -51,7 +51,7 @@ function whyNoPreview(action: RequiredAction): string | null {
 }
 
 const diffLines = (diff: string, columns = columnsHere()): readonly string[] =>
-  printedDiff(diff, { colors: pc.isColorSupported, columns });
+  printedDiff(diff, { colors: PRINTS_COLORS, columns });
 
 /** Every argument of an action, whole; null when they are stored and could not be read. */
 export function wholeArguments(
@@ -61,7 +61,7 @@ export function wholeArguments(
 ): readonly string[] | null {
   const args = argumentsOf(action, { storedArguments: stored });
   if (args === null) return null;
-  const lines = allArguments(args, { colors: pc.isColorSupported, columns });
+  const lines = allArguments(args, { colors: PRINTS_COLORS, columns });
   return lines.length === 0 ? ['  no arguments'] : lines.map((line) => `  ${line}`);
 }
 
@@ -71,8 +71,8 @@ const argumentsOf = (action: RequiredAction, { storedArguments }: DescribeOption
 function headOf(action: RequiredAction): string {
   const asks = action.kind === 'agent.tool_use';
   const what = asks ? 'may this call run?' : 'a person must carry out this call';
-  const reasons = asks ? ` ${pc.dim(`(${action.consent.reasons.join(', ')})`)}` : '';
-  return `${pc.yellow('?')} ${pc.bold(visible(action.tool_name))} ${pc.dim(action.mode)} ${what}${reasons}`;
+  const reasons = asks ? ` ${paint.dim(`(${action.consent.reasons.join(', ')})`)}` : '';
+  return `${paint.yellow('?')} ${paint.bold(visible(action.tool_name))} ${paint.dim(action.mode)} ${what}${reasons}`;
 }
 
 /** The names of the first few actions. */
@@ -97,7 +97,7 @@ const previewLines = (
         tool: action,
         arguments: args,
         readFile: readFile ?? noFiles,
-        colors: pc.isColorSupported,
+        colors: PRINTS_COLORS,
         columns: columns ?? columnsHere(),
       }).slice(1)
     : diffLines(diff, columns);
@@ -118,9 +118,9 @@ const largeArguments = ({ arguments_ref: stored }: RequiredAction): string =>
 
 /** An action in a list: whose it is, then what it would do. */
 export const actionLines = (action: RequiredAction, options: DescribeOptions = {}): readonly string[] => [
-  `${pc.bold(action.call_id)}  ${action.session_id}`,
+  `${paint.bold(action.call_id)}  ${action.session_id}`,
   ...describeAction(action, options),
-  ...commandsFor(action).map((line) => pc.dim(`  ${line}`)),
+  ...commandsFor(action).map((line) => paint.dim(`  ${line}`)),
 ];
 
 /** Names the preview that is shown, so that the call runs only while its files are as they were then. */

@@ -2,7 +2,7 @@
 // when the action is answered elsewhere or no longer waits.
 import { type Interface, createInterface } from 'node:readline/promises';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint, printable } from '../../shown/paint.ts';
 import type { Ingress } from '../../../schemas/event.ts';
 import type { EffectId } from '../../../schemas/ids.ts';
 import { PREVIEW_SHOWN_WITHIN_MS } from '../../../schemas/limits.ts';
@@ -55,7 +55,7 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
       : askWork(action, withdrawn));
     const submitted = await client.submit(action.session_id, { events: [event] })();
     if (!isLeft(submitted)) return;
-    print(pc.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
+    print(paint.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
     // When the call does not wait any more, the next state withdraws the prompt.
     await ask(action, withdrawn);
   }
@@ -64,7 +64,7 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
     const typed = await questions.ask('  your answer (the model reads it): ', signal);
     const stored = await storeContent(client, typed)();
     if (!isLeft(stored)) return fulfilling(action, by, { success: true, output: stored.right });
-    print(pc.yellow(`  ! ${stored.left.message}. ${REJECTIONS[stored.left.code]}`));
+    print(paint.yellow(`  ! ${stored.left.message}. ${REJECTIONS[stored.left.code]}`));
     return await askWork(action, signal);
   }
 
@@ -182,7 +182,7 @@ function newQuestions(lines: Interface, print: (line: string) => void, now: () =
     async ask(text, signal) {
       const since = wasWithdrawn ? now() : null;
       for (;;) {
-        const typed = await lines.question(text, { signal });
+        const typed = await lines.question(printable(text), { signal });
         wasWithdrawn = false;
         if (since === null || now() - since >= SEEN_AFTER_MS) return typed;
         print('  not taken: it came as the question before was withdrawn; please answer this one');
@@ -197,9 +197,9 @@ const SEEN_AFTER_MS = 500;
 /** Why a prompt ended without an answer. */
 const endOf = ({ call_id }: RequiredAction, { aborted }: AbortSignal, error: unknown): string =>
   aborted
-    ? pc.dim(`  ${call_id} no longer waits`)
-    : pc.yellow(`  ! ${call_id} cannot be asked about here: ${reasonOf(error)}. It waits: refold approvals`);
+    ? paint.dim(`  ${call_id} no longer waits`)
+    : paint.yellow(`  ! ${call_id} cannot be asked about here: ${reasonOf(error)}. It waits: refold approvals`);
 
-const QUESTION = `  ${pc.bold('y')} allow   ${pc.bold('s')} allow this tool for the session   ${pc.bold('v')} view every argument   ${pc.bold('n')} deny: `;
+const QUESTION = `  ${paint.bold('y')} allow   ${paint.bold('s')} allow this tool for the session   ${paint.bold('v')} view every argument   ${paint.bold('n')} deny: `;
 
 const UNREADABLE = '  the arguments are stored and cannot be read';

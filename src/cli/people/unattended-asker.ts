@@ -1,7 +1,7 @@
 // What happens to waiting actions without a terminal: they are printed with the commands that answer them or, on request,
 // allowed with a recorded reason.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { isInline } from '../../../schemas/content.ts';
 import type { Digest, EffectId } from '../../../schemas/ids.ts';
 import type { RecordedPreview } from '../../../schemas/consent.ts';
@@ -43,7 +43,7 @@ export function newPrintingAsker(output: Output): Asker {
     output.object({ event: 'previewed', call_id: action.call_id, preview });
     const diff = textIn(preview);
     for (const line of diff === null ? [] : latePreview(action, diff)) output.line(`  ${line}`);
-    output.line(pc.dim(`    ${commandFor('approve', action, previewOption(action))}`));
+    output.line(paint.dim(`    ${commandFor('approve', action, previewOption(action))}`));
   }
 }
 
@@ -71,7 +71,7 @@ export function newAllowingAsker(client: EngineClient, why: string, output: Outp
   }
 
   function refused({ effect_id }: RequiredAction, message: string): void {
-    if (!told.has(effect_id)) output.line(pc.yellow(`  ! ${message}; trying again`));
+    if (!told.has(effect_id)) output.line(paint.yellow(`  ! ${message}; trying again`));
     told.add(effect_id);
     allowed.delete(effect_id);
     timer ??= setTimeout(answerAll, againMs);

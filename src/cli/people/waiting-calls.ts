@@ -1,6 +1,6 @@
 // Calls that wait for a person: listing them, finding the one a command names, and submitting its answer.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import pc from 'picocolors';
+import { paint } from '../../shown/paint.ts';
 import { callStateAt } from '../../../reducers/batch-index.ts';
 import { isInline } from '../../../schemas/content.ts';
 import type { Ingress } from '../../../schemas/event.ts';
@@ -40,7 +40,7 @@ export async function answerCall(
     if (isLeft(submitted) && isLate(submitted.left)) throw await tooLate(client, action, submitted.left);
     const receipt = mustBe(submitted);
     output.object({ event, receipt });
-    output.line(`${pc.green('✓')} recorded at position ${receipt.events[0]?.position ?? 0} of ${action.session_id}`);
+    output.line(`${paint.green('✓')} recorded at position ${receipt.events[0]?.position ?? 0} of ${action.session_id}`);
     return 0;
   });
 }

@@ -2,7 +2,7 @@
 // file, a patch as itself, any other call as its arguments. The lines are bounded in number and length, and what is left
 // out is counted, unless all arguments are asked for. Text of a call
 // cannot imitate refold's own lines: each line of it begins with a mark (" ", "+", "-" or "|"), each note with "»".
-import pc from 'picocolors';
+import { createPaint } from '../../shown/paint.ts';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
 import { PREVIEW_FILE_CHARS_MAX } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
@@ -145,14 +145,14 @@ const passage = (mark: '+' | '-', text: string): readonly PreviewLine[] =>
 function printed(lines: readonly PreviewLine[], { colors = false, columns }: Paint): readonly string[] {
   const { shown, more } = boundLines(lines);
   const painted = paintLines(shown, { colors, columns });
-  return more === 0 ? painted : [...painted, pc.createColors(colors).bold(moreLines(more))];
+  return more === 0 ? painted : [...painted, createPaint(colors).bold(moreLines(more))];
 }
 
 /** A recorded diff as it is printed. */
 export const printedDiff = (diff: string, paint: Paint = {}): readonly string[] => printed(readDiff(diff), paint);
 
 function paintLines(lines: readonly PreviewLine[], { colors = false, columns = Infinity }: Paint): readonly string[] {
-  const paint = pc.createColors(colors);
+  const paint = createPaint(colors);
   const paints = {
     note: paint.bold,
     place: paint.cyan,

@@ -82,11 +82,16 @@ export class LeaseTable {
     const isOver = (): boolean => search.isDismissed || signal?.aborted === true;
     const { sessions } = request;
     const candidates = sessions === undefined ? this.#grantable.candidates(request) : undefined;
-    const granted = await this.#grant(request, sessions ?? candidates ?? [], { isOver, candidates }).finally(() =>
-      this.#waiters.endSearch(search),
-    );
-    if (granted.effects.length > 0 || request.wait_ms === 0 || isOver()) return right(granted);
-    return await this.#waiters.wait(request, search.changed, signal);
+    let waiting: Promise<Either<Rejection, LeaseGrant>>;
+    try {
+      const granted = await this.#grant(request, sessions ?? candidates ?? [], { isOver, candidates });
+      if (granted.effects.length > 0 || request.wait_ms === 0 || isOver()) return right(granted);
+      // It waits before its search ends, so that nothing that changes in between is missed.
+      waiting = this.#waiters.wait(request, search.changed, signal);
+    } finally {
+      this.#waiters.endSearch(search);
+    }
+    return await waiting;
   }
 
   /** Begins a submit that also requests leases: its session is offered to no waiting request before {@link endSubmit}. */

@@ -13,15 +13,12 @@ import {
   versionAfter,
 } from '../../../schemas/record.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
-import type { HeadFacts } from '../../../schemas/session-head.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { type Forker, newForker } from '../../core/copies/fork.ts';
-import { CUT_OFF, headFacts } from '../../core/session-head.ts';
 import type { Journal, JournalCommit, JournalEvent } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';
-import { createStream } from './create-stream.ts';
-import type { LoadedSession } from './load-session.ts';
+import { beginCopy, completeCopy, growCopy } from './copy-stream.ts';
 import { commitRecords, firstRecords, storedCommit, storedEvent } from './records.ts';
 
 export interface ForkOptions {
@@ -36,10 +33,7 @@ export interface ForkOptions {
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-/**
- * Stores the fork. Only its last append marks what the fork owes, so that no bridge works on a fork that was cut off;
- * {@link findForkFault} recognises such a fork.
- */
+/** Stores the fork, which is an incomplete copy until its last write. */
 export const forkSession = (journal: Journal, blobs: Blobs, options: ForkOptions): Answer<void> =>
   pipe(
     () => firstRecords(journal, options.pause, options.source),
@@ -49,10 +43,9 @@ export const forkSession = (journal: Journal, blobs: Blobs, options: ForkOptions
     TE.bind('shared', ({ forker, head }) => copyShared(journal, forker, { ...options, at: head.at })),
     TE.bind('end', ({ forker }) => TE.fromEither(forker.finish())),
     TE.chainFirst(({ end }) => putPages(blobs, end.sealed)),
-    TE.chain(({ shared, end }) => () => {
-      const commits = [...shared, ...end.commits.map(storedCommit)];
-      return append(journal, options.session_id, commits, headFacts(end.state));
-    }),
+    TE.chain(({ shared, end }) =>
+      completeCopy(journal, options.session_id, [...shared, ...end.commits.map(storedCommit)], end.state),
+    ),
   )();
 
 /** Stores the genesis record of the fork. */
@@ -66,7 +59,7 @@ const createFork = (
     TE.chainEitherK(() => addSafely(forker, genesis)),
     TE.chain((own) =>
       own?.kind === 'genesis'
-        ? createStream(journal, { genesis: own.genesis, tool_package: tools.tool_package })
+        ? beginCopy(journal, { genesis: own.genesis, tool_package: tools.tool_package })
         : TE.right(undefined),
     ),
     TE.map(() => forker),
@@ -81,18 +74,6 @@ const putPages =
     }
     return right(undefined);
   };
-
-/** The fault of a fork that was cut off before all its shared events were stored; null for any other session. */
-export function findForkFault({ genesis, state }: LoadedSession): Rejection | null {
-  const { forked_from } = genesis;
-  if (forked_from === undefined || state.version >= (forked_from.position as number)) return null;
-  const has = `it has ${state.version} of the ${forked_from.position} events it shares with ${forked_from.session_id}`;
-  return reject(
-    'damaged',
-    '',
-    `session ${genesis.session_id} is a fork that was cut off: ${has}; fork again under a new id`,
-  );
-}
 
 interface ForkHead {
   readonly at: number;
@@ -154,7 +135,7 @@ const copyShared =
         if (rest !== null) await rest;
         // The pause, and the refused undos, must be in the same write as the last whole commit.
         if (events >= EVENTS_PER_COMMIT_MAX || chars >= APPEND_BYTES_MAX) {
-          const failed = await append(journal, session_id, pending, CUT_OFF);
+          const failed = await growCopy(journal, session_id, pending)();
           if (isLeft(failed)) return failed;
           [pending, events, chars] = [[], 0, 0];
         }
@@ -181,18 +162,6 @@ async function storedInTurns({ events, ...rest }: CommitRecord, pause: Pause): P
   }
   const { position, state_digest, chain } = rest;
   return { position, events: stored, state_digest, chain };
-}
-
-/** Appends commits in one write; none when there are none. */
-async function append(
-  journal: Journal,
-  id: SessionId,
-  commits: readonly JournalCommit[],
-  head: HeadFacts,
-): Answer<void> {
-  if (commits.length === 0) return right(undefined);
-  const appended = await journal.append(id, commits, head)();
-  return isLeft(appended) ? appended : right(undefined);
 }
 
 // A record that was tampered with may never have been admitted, so a fold that throws on it means damaged data.

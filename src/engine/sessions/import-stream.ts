@@ -1,16 +1,21 @@
-// Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. An
-// interrupted import resumes where it stopped. The transcript pages that the fold seals become blobs again, as where
-// the stream was recorded. What was decided there has no effect here: the import ends with facts of its own.
-import * as E from 'fp-ts/lib/Either.js';
+// Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. The
+// transcript pages that the fold seals become blobs again, as where the stream was recorded. What was decided there has no
+// effect here: the import ends with facts of its own, and until then the journal has an incomplete copy, which the import
+// of the same file continues.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Digest, Position, SessionId, Version } from '../../../schemas/ids.ts';
 import { EVENTS_PER_COMMIT_MAX, SNAPSHOT_EVERY_EVENTS } from '../../../schemas/limits.ts';
-import { type GenesisRecord, type PackageRecord, type StreamRecord, versionAfter } from '../../../schemas/record.ts';
+import {
+  type CommitRecord,
+  type GenesisRecord,
+  type PackageRecord,
+  type StreamRecord,
+  versionAfter,
+} from '../../../schemas/record.ts';
 import { type Rejection, invariant, reject } from '../../../schemas/rejection.ts';
-import type { HeadFacts } from '../../../schemas/session-head.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { SessionSummary } from '../../../schemas/wire.ts';
@@ -18,12 +23,13 @@ import type { Blobs } from '../../blobs/blobs.ts';
 import { endImport } from '../../core/copies/end-import.ts';
 import type { OwnCommits } from '../../core/copies/own-facts.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
-import { type Divergence, type Replay, newReplayer, refused } from '../../core/replay.ts';
-import { CUT_OFF, headFacts } from '../../core/session-head.ts';
+import { type Divergence, type Replay, type ReplayStart, newReplayer, refused } from '../../core/replay.ts';
+import { headFacts } from '../../core/session-head.ts';
 import { makeSnapshot } from '../../core/snapshot.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
 import { type MeasureAgain, type MeasuredFault, newMeasureAgain } from '../edge/measure-again.ts';
-import { createStream } from './create-stream.ts';
+import { beginCopy, completeCopy, growCopy } from './copy-stream.ts';
+import { findUnbounded } from './import-bounds.ts';
 import { storedCommit } from './records.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
@@ -42,41 +48,39 @@ export interface ImportPorts {
 export interface Imported extends SessionSummary {
   /** How many of its events are the import's own. */
   readonly own_facts: number;
+  /** Whether an earlier import had stored its beginning. */
+  readonly continued: boolean;
 }
 
 /**
- * Stores a stream as a new session, or the rest of it when the journal contains its beginning: `session_exists` when the
- * journal contains anything else, or all of it. A record that does not verify ends the import: `damaged`, with its
- * position; `measured_wrong` when an edge would have recorded it otherwise; `rules_unknown` when only a later version of
- * refold can fold it.
+ * Stores a stream as a new session, or the rest of it when an import of it was cut off: `session_exists` when the journal
+ * contains anything else. A record that does not verify ends the import: `damaged`, with its position; `measured_wrong` when
+ * an edge would have recorded it otherwise; `rules_unknown` when only a later version of refold can fold it; `too_large` for
+ * an event that no engine records. Whatever ends it leaves an incomplete copy, or nothing.
  */
 export async function importStream(
   { journal, blobs, own_facts_at_ms }: ImportPorts,
   records: AsyncIterable<StreamRecord>,
 ): Answer<Imported> {
   const target = newTarget(journal);
-  const stored = await storeWhatVerifies(records, blobs, target);
-  const end = pipe(
-    stored,
-    E.chain((result) =>
-      E.map((ends: ImportEnd) => ({ ...ends, result }))(endOf(result, target.hasGrown() ? own_facts_at_ms : null)),
+  const end = await pipe(
+    () => storeWhatVerifies(records, blobs, target),
+    TE.chain((result) =>
+      result.divergence === null
+        ? TE.fromEither(endOf(result, own_facts_at_ms))
+        : TE.leftTask(() => faultOf(result.divergence as Divergence, target)),
     ),
-  );
+  )();
   if (isLeft(end)) return end;
-  const { own, state, chain, result } = end.right;
-  const failed =
-    (await putPages(blobs, own.sealed)) ??
-    (await target.finish(own.commits.map(storedCommit), state)) ??
-    faultOf(result);
+  const { own, state, chain } = end.right;
+  const failed = (await putPages(blobs, own.sealed)) ?? (await target.finish(own.commits.map(storedCommit), state));
   if (failed !== null) return left(failed);
-  if (state === null || chain === null)
-    return left(reject('damaged', '', 'the stream is empty; send the export of a session, from its genesis record on'));
-  if (!target.hasGrown()) return left(otherSession(state.session_id));
   const snapshot = state.version < SNAPSHOT_EVERY_EVENTS ? null : makeSnapshot(state, chain);
   // A snapshot only makes loading faster: when writing it fails, the import still succeeds.
   if (snapshot !== null) await journal.snapshots.put(snapshot)();
   const own_facts = own.commits.reduce((sum, { events }) => sum + events.length, 0);
-  return right({ session_id: state.session_id, version: state.version, ...headFacts(state), own_facts });
+  const continued = target.hasContinued();
+  return right({ session_id: state.session_id, version: state.version, ...headFacts(state), own_facts, continued });
 }
 
 /** Stores each record that verifies, up to the first one that does not; what was folded by then. */
@@ -95,9 +99,7 @@ async function storeWhatVerifies(records: AsyncIterable<StreamRecord>, blobs: Bl
     if (failed !== null) return left(failed);
   }
   const open = result.state === null ? null : await again.finish(result.state);
-  if (open === null) return right(result);
-  const { position, message } = measuredOtherwise(open);
-  return left(reject(open.fault.code, '', `position ${position}: ${message}; the import is not finished`));
+  return open === null ? right(result) : endedBy(open, result);
 }
 
 /** What was folded before an event that was measured otherwise; or the fault of a store. */
@@ -118,13 +120,13 @@ const measuredOtherwise = ({ position, fault }: MeasuredFault): Divergence =>
   refused({ position, commit: null }, 'event', fault);
 
 /** How the session ends here: the facts of its own, and the state and the chain value after them. */
-interface ImportEnd extends Pick<Replay, 'state' | 'chain'> {
+interface ImportEnd extends ReplayStart {
   readonly own: Pick<OwnCommits, 'commits' | 'sealed'>;
 }
 
 function endOf({ state, chain }: Replay, at_ms: number | null): Either<Rejection, ImportEnd> {
-  const asItIs = { own: { commits: [], sealed: [] }, state, chain };
-  if (state === null || chain === null || at_ms === null) return right(asItIs);
+  invariant(state !== null && chain !== null, 'a stream without a genesis record diverges');
+  if (at_ms === null) return right({ own: { commits: [], sealed: [] }, state, chain });
   const ended = endImport(state, chain, at_ms);
   if (isLeft(ended)) return left(reject('damaged', '', `the session cannot be made to wait: ${ended.left.message}`));
   const { commits, sealed } = ended.right;
@@ -140,38 +142,40 @@ async function putPages(blobs: Blobs, pages: readonly string[]): Promise<Rejecti
   return null;
 }
 
-function faultOf({ divergence }: Replay): Rejection | null {
-  if (divergence === null) return null;
-  const { position, message, code } = divergence;
-  const stored = position < 0 ? 'nothing is stored' : 'the records before it are stored';
-  return reject(
-    code === 'rules_unknown' || code === 'measured_wrong' ? code : 'damaged',
-    '',
-    `position ${position}: ${message}; ${stored}`,
-  );
+/** The fault of the record that ended the import; what came before it is stored, so that the corrected file goes on there. */
+async function faultOf({ position, message, code }: Divergence, target: Target): Promise<Rejection> {
+  const failed = await target.flush();
+  if (failed !== null) return failed;
+  const stored = target.hasBegun() ? 'an incomplete copy of what comes before it is stored' : 'nothing is stored';
+  const told = code === 'rules_unknown' || code === 'measured_wrong' ? code : 'damaged';
+  return reject(told, '', `position ${position}: ${message}; ${stored}`);
 }
 
 /** Stores the commits that the journal does not contain yet, many in one write. */
 interface Target {
   /** Adds a verified record; the rejection when it cannot be stored. */
   add(record: StreamRecord): Promise<Rejection | null>;
-  /** Stores the rest, and these commits after it, in one write. */
-  finish(own: readonly JournalCommit[], state: SessionState | null): Promise<Rejection | null>;
-  /** Whether there is anything that was not stored before. */
-  hasGrown(): boolean;
+  /** Stores what was added. */
+  flush(): Promise<Rejection | null>;
+  /** Stores the rest, and these commits after it, which lead to this state, in the write that completes the copy. */
+  finish(own: readonly JournalCommit[], state: SessionState): Promise<Rejection | null>;
+  /** Whether there is a copy. */
+  hasBegun(): boolean;
+  /** Whether an earlier import had begun it. */
+  hasContinued(): boolean;
 }
 
 function newTarget(journal: Journal): Target {
   let begun: Begun | null = null;
   let pending: JournalCommit[] = [];
   let events = 0;
-  let hasGrown = false;
+  let version = 0;
   let tools: PackageRecord | null = null;
 
-  async function flush(head: HeadFacts): Promise<Rejection | null> {
-    if (begun === null || pending.length === 0) return null;
-    const appended = await journal.append(begun.id, pending, head)();
-    if (isLeft(appended)) return appended.left;
+  async function flush(): Promise<Rejection | null> {
+    if (begun === null) return null;
+    const grown = await growCopy(journal, begun.id, pending)();
+    if (isLeft(grown)) return grown.left;
     [pending, events] = [[], 0];
     return null;
   }
@@ -181,38 +185,50 @@ function newTarget(journal: Journal): Target {
     const begins = await begin(journal, record, tools.tool_package);
     if (isLeft(begins)) return begins.left;
     begun = begins.right;
-    hasGrown = begun.isNew;
+    return null;
+  }
+
+  async function addCommit(record: CommitRecord, { id, ...stored }: Begun): Promise<Rejection | null> {
+    version = versionAfter(record);
+    if (record.position < stored.version) {
+      // The chain value of the last stored commit covers all commits before it.
+      return version >= stored.version && record.chain !== stored.chain ? otherSession(id) : null;
+    }
+    // The last commits are stored together with the facts of the import's own.
+    const failed = events >= EVENTS_PER_COMMIT_MAX ? await flush() : null;
+    if (failed !== null) return failed;
+    const commit = storedCommit(record);
+    const unbounded = findUnbounded(record, commit);
+    if (unbounded !== null) return unbounded;
+    pending.push(commit);
+    events += record.events.length;
     return null;
   }
 
   return {
+    flush,
+    hasBegun: () => begun !== null,
+    hasContinued: () => begun?.isNew === false,
     async finish(own, state) {
-      pending.push(...own);
-      return state === null ? null : await flush(headFacts(state));
+      invariant(begun !== null, 'a stream that verifies has a genesis record');
+      // The copy has events that this stream does not have.
+      if (version < begun.version) return otherSession(begun.id);
+      const completed = await completeCopy(journal, begun.id, [...pending, ...own], state)();
+      return isLeft(completed) ? completed.left : null;
     },
-    hasGrown: () => hasGrown,
     async add(record) {
       if (record.kind === 'package') {
         tools = record;
         return null;
       }
       if (record.kind === 'genesis') return await addGenesis(record);
-      const end = versionAfter(record);
-      if (begun !== null && record.position < begun.version) {
-        // The chain value of the last stored commit covers all commits before it.
-        return end >= begun.version && record.chain !== begun.chain ? otherSession(begun.id) : null;
-      }
-      // The last commits are stored together with the facts of the import's own; what is stored before is owed to nobody.
-      const failed = events >= EVENTS_PER_COMMIT_MAX ? await flush(CUT_OFF) : null;
-      pending.push(storedCommit(record));
-      events += record.events.length;
-      hasGrown = true;
-      return failed;
+      invariant(begun !== null, 'a commit that verifies comes after a genesis record');
+      return await addCommit(record, begun);
     },
   };
 }
 
-/** The session an import continues: its version, and the chain value after its last commit. */
+/** The copy that an import writes: its version, and the chain value after its last commit. */
 interface Begun {
   readonly id: SessionId;
   readonly isNew: boolean;
@@ -220,21 +236,22 @@ interface Begun {
   readonly chain: Digest;
 }
 
-/** Creates the session, or finds what an earlier import of the same genesis has stored. */
+/** Begins the copy, or finds what an import of the same genesis that was cut off has stored. */
 async function begin(journal: Journal, { genesis, chain }: GenesisRecord, tool_package: ToolPackage): Answer<Begun> {
   const id = genesis.session_id;
-  const created = await createStream(journal, { genesis, tool_package })();
+  const created = await beginCopy(journal, { genesis, tool_package })();
   if (!isLeft(created)) return right({ id, isNew: true, version: 0 as Version, chain });
   if (created.left.code !== 'session_exists') return created;
   return await pipe(
-    journal.genesis(id),
+    journal.genesisOfCopy(id),
     TE.filterOrElse(
       (stored) => stored === canonicalText(genesis),
-      () => created.left,
+      () => otherSession(id),
     ),
     TE.chain(() => journal.head(id)),
     TE.bind('last', ({ version }) => (version === 0 ? TE.right([]) : journal.read(id, (version - 1) as Position, 1))),
     TE.map(({ version, last }) => ({ id, isNew: false, version, chain: last[0]?.chain ?? chain })),
+    TE.mapLeft((fault) => (fault.code === 'session_exists' ? otherSession(id) : fault)),
   )();
 }
 

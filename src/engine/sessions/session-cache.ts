@@ -1,8 +1,6 @@
 // The sessions in memory: each is loaded when it is first used, loaded again when it is unknown whether a failed
 // write was recorded, and evicted when it is idle and others were used since.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { pipe } from 'fp-ts/lib/function.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { LOADED_TOGETHER, RETRY_MS } from '../../../schemas/limits.ts';
@@ -14,7 +12,6 @@ import { openKeyedWork } from '../../blobs/keyed-work.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';
 import { type TellFault, isTransient, stepFault, tellError, writeFault } from '../faults.ts';
-import { findForkFault } from './fork-session.ts';
 import { LiveSession, type SessionPorts } from '../append/live-session.ts';
 import { type LoadedSession, loadSession } from './load-session.ts';
 import { SessionActivity } from './session-activity.ts';
@@ -227,14 +224,9 @@ const busy = (id: SessionId, why: string): Rejection => reject('session_busy', '
 // A journal that throws instead of refusing has an internal error, which must not stop the engine.
 async function loadSafely({ journal, pause, tellFault }: LoadPorts, id: SessionId): Answer<LoadedSession> {
   try {
-    return await pipe(() => loadSession(journal, pause, id), TE.chainEitherK(refuseCutOffFork))();
+    return await loadSession(journal, pause, id);
   } catch (error) {
     tellError(tellFault, id, 'loading it', error);
     return left(stepFault());
   }
-}
-
-function refuseCutOffFork(loaded: LoadedSession): Either<Rejection, LoadedSession> {
-  const fault = findForkFault(loaded);
-  return fault === null ? right(loaded) : left(fault);
 }

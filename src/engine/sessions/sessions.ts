@@ -111,7 +111,7 @@ export class Sessions {
   /** Deletes an idle session, or a damaged one; only its tombstone stays. */
   async delete(id: SessionId): Answer<Tombstone> {
     const { journal, clock } = this.#options.ports;
-    // Until it is stored completely, it looks like a fork that was cut off.
+    // Until it is stored completely, it looks like a copy that was cut off.
     if (this.#forking.has(id)) return left(reject('session_busy', '', `session ${id} is being forked; try again`));
     return await this.#cache.remove(id, async (session) => {
       if (session === null) return await journal.deleteDamaged(id, clock.now())();

@@ -27,7 +27,14 @@ import { NOTHING } from '../head-index.ts';
 import { checkLayout } from '../layout.ts';
 import { refuse } from '../refusal.ts';
 import { type Remains, noteEvents, nothingOf } from './session-verdict.ts';
-import { type StoredHead, decodeHead, decodeCommit, decodeMeta, decodeText } from '../stored-values.ts';
+import {
+  type StoredHead,
+  decodeStoredGenesis,
+  decodeHead,
+  decodeCommit,
+  decodeMeta,
+  decodeText,
+} from '../stored-values.ts';
 
 export interface Copied {
   readonly sessions: ReadonlyMap<SessionId, Remains>;
@@ -90,7 +97,9 @@ class Copy implements Copied {
   #addGenesis(key: Buffer, value: Buffer): void {
     const remains = this.#remainsOf(sessionOfKey(key));
     remains.genesis = true;
-    remains.tool_package = packageNamedIn(decodeText(value) ?? '');
+    const stored = decodeStoredGenesis(value);
+    remains.incomplete = stored?.isComplete === false;
+    remains.tool_package = packageNamedIn(stored?.text ?? '');
     this.#writes.add({ key, value });
   }
 

@@ -92,6 +92,7 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
       return deleted;
     },
     genesis: (session) => unlessLost(session, journal.genesis(session)),
+    genesisOfCopy: (session) => unlessLost(session, journal.genesisOfCopy(session)),
     read: (session, from, limit) => unlessLost(session, journal.read(session, from, limit)),
     head: (session) => unlessLost(session, journal.head(session)),
     find: (session, event) => unlessLost(session, journal.find(session, event)),
@@ -112,6 +113,7 @@ export function refuseDamaged(journal: Journal, found: () => Rejection | null): 
     append: (session, commits, head) => unlessFound(journal.append(session, commits, head)),
     restate: (session, version, head) => unlessFound(journal.restate(session, version, head)),
     genesis: (session) => unlessFound(journal.genesis(session)),
+    genesisOfCopy: (session) => unlessFound(journal.genesisOfCopy(session)),
     deleteDamaged: (session, atMs) => unlessFound(journal.deleteDamaged(session, atMs)),
     toolPackage: (digest) => unlessFound(journal.toolPackage(digest)),
     read: (session, from, limit) => unlessFound(journal.read(session, from, limit)),

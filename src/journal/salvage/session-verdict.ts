@@ -1,10 +1,10 @@
-// Decides which sessions are whole, from what could be read of a journal. Three facts make this possible: a genesis or an
-// event never changes once it is written; positions have no gaps; and nothing of a stream is deleted, except with all of
-// it, behind a tombstone. So an event that was found is
-// right, and a session is whole when its genesis, its tool package and all its events were found and its end is known. Its end is known from
-// a head that cannot be outdated, from the log, or because nothing can be lost right after its last event.
+// Decides which sessions are whole, from what could be read of a journal. Three facts make this possible: the text of a
+// genesis or of an event never changes once it is written; positions have no gaps; and nothing of a stream is deleted, except
+// with all of it, behind a tombstone. So an event that was found is right, and a session is whole when its genesis, its tool
+// package and all its events were found and its end is known. Its end is known from a head that cannot be outdated, from the
+// log, or because nothing can be lost right after its last event.
 import type { Digest, Position, SessionId, Version } from '../../../schemas/ids.ts';
-import type { HeadFacts } from '../../../schemas/session-head.ts';
+import { type HeadFacts, INCOMPLETE, isIncomplete } from '../../../schemas/session-head.ts';
 import type { LostPositions } from './damage-record.ts';
 import { type KeySpan, spansInclude } from '../level/key-spans.ts';
 import { commitKey, headKey } from '../keys.ts';
@@ -13,6 +13,8 @@ import type { StoredHead } from '../stored-values.ts';
 /** What was found of a session. */
 export interface Remains {
   genesis: boolean;
+  /** Whether its genesis says that it is a copy that is not stored completely. */
+  incomplete: boolean;
   /** The tool package that its genesis names. */
   tool_package: Digest | null;
   head: StoredHead | null;
@@ -47,7 +49,14 @@ const UNKNOWN: HeadFacts = {
   card: { title: null, status: 'idle', parent: null, last_activity_ms: 0, outcome: null },
 };
 
-export const nothingOf = (): Remains => ({ genesis: false, tool_package: null, head: null, next: 0, gap: null });
+export const nothingOf = (): Remains => ({
+  genesis: false,
+  incomplete: false,
+  tool_package: null,
+  head: null,
+  next: 0,
+  gap: null,
+});
 
 /** Notes events that were found; must be called in the order of positions. */
 export function noteEvents(remains: Remains, first: number, count: number): void {
@@ -67,18 +76,28 @@ export function judgeSession(id: SessionId, remains: Remains, losses: Losses): V
   if (gap !== null) missing.push(gap.first, gap.last);
   if (version === null) missing.push(next);
   else if (version !== next) missing.push(Math.min(version, next), Math.max(version, next) - 1);
-  if (missing.length === 0 && head?.version === version) return { head, lost: null };
-  // Marked as owing, so that the engine loads it when it starts and reports the damage; a whole session is only loaded.
+  const isAsFound = head !== null && isIncomplete(head) === remains.incomplete;
+  if (missing.length === 0 && isAsFound && head.version === version) return { head, lost: null };
   const known: StoredHead = {
-    ...(head ?? UNKNOWN),
+    ...factsOf(remains),
     version: Math.max(version ?? 0, next, least) as Version,
-    owing: true,
   };
   if (missing.length === 0) return { head: known, lost: null };
   return {
     head: known,
     lost: { first: Math.min(...missing), last: version === null ? null : Math.max(...missing) },
   };
+}
+
+/**
+ * The facts of a head that is not as its last write left it. Marked as owing, so that the engine loads the session when it
+ * starts and reports the damage; a whole session is only loaded. The genesis says whether a copy is complete: it is not
+ * loaded without one, and nothing of an incomplete copy is owed.
+ */
+function factsOf({ head, incomplete }: Remains): HeadFacts {
+  if (incomplete) return INCOMPLETE;
+  const { wake_at_ms, card } = head === null || isIncomplete(head) ? UNKNOWN : head;
+  return { owing: true, wake_at_ms, card };
 }
 
 interface Known {

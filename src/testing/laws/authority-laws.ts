@@ -41,13 +41,15 @@ function checkCall({ stored, folded, call, planned, was, now }: Judged, judge: J
   const answered = event.kind === 'user.tool_confirmation' && event.call_id === planned.call_id;
   const byGrant = was === null ? planned.consent?.reasons.includes('granted') : was === 'waiting' && now === 'queued';
   if (byGrant === true && !answered) checkGranted(stored, call, planned, judge);
-  if (now === 'waiting' && was !== 'waiting') Object.assign(call, { asks: true, allowed: false });
+  if (now === 'waiting' && was !== 'waiting') Object.assign(call, ASKED_ANEW);
   if (now === 'rejected' && was !== 'rejected') {
     const why = refusalOf(planned, state);
     judge.check(why !== null, 'deny wins', () => `${planned.call_id} is refused, but its tool is allowed`);
     call.ended = true;
   } else if (now === 'queued' || now === 'waiting') checkOpen(call, planned, { state, now, judge });
 }
+
+const ASKED_ANEW = { asks: true, allowed: false, preview: null, named: null } as const;
 
 function noteGrant(stored: StoredSession, event: EventOfKind<'user.tool_confirmation'>): void {
   const call = stored.call(event.call_id);

@@ -3,6 +3,7 @@
 // digests of the states after every fourth commit and after the last. The laws check the engine and the bridges against this state.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText, digestText } from '../../../schemas/canonical.ts';
+import type { PreviewedFiles } from '../../../schemas/consent.ts';
 import type { Content } from '../../../schemas/content.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Genesis } from '../../../schemas/genesis.ts';
@@ -43,6 +44,10 @@ export interface CallEntry {
   asks: boolean;
   /** A person has allowed it. */
   allowed: boolean;
+  /** What is recorded of its preview since it was asked about last; the digest is null when there is a reason for none. */
+  preview: { readonly digest: Digest | null; readonly files: PreviewedFiles } | null;
+  /** The files of the preview that the answer names which allowed it; null when it names none. */
+  named: PreviewedFiles | null;
   /** It ended without a result: it was lost, or cancelled with its run. */
   ended: boolean;
 }
@@ -56,7 +61,7 @@ export interface RecordedGrant {
 }
 
 /** The fields of a call that has not been attempted. */
-const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, asks: false, allowed: false };
+const UNTRIED = { attempt: 1, notBeforeMs: 0, settled: null, asks: false, allowed: false, preview: null, named: null };
 
 /** What the generate of a turn shows the model. */
 export interface Asked {

@@ -9,6 +9,7 @@ import type { CallStatus, SessionState, TranscriptEntry } from '../../../schemas
 import type { StoredSession, CallEntry, FoldedEvent } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 import { checkAttempt, checkRetry, scheduleRetry } from './retry-law.ts';
+import { noteNamed, notePreview } from './preview-law.ts';
 import { checkUndo } from './undo-laws.ts';
 import { checkAuthority } from './authority-laws.ts';
 
@@ -21,6 +22,7 @@ export function checkEvent(stored: StoredSession, folded: FoldedEvent, judge: Ju
   else if (event.kind === 'ToolCallSettled' || event.kind === 'user.custom_tool_result')
     checkSettled(stored, folded, judge);
   else if (event.kind === 'user.tool_confirmation') checkConfirmed(stored, event, judge);
+  else if (event.kind === 'CallPreviewed') notePreview(stored.call(event.call_id), event, judge);
   else if (event.kind === 'LeaseExpired') loseCall(stored, folded, judge);
   else if (event.kind === 'UndoRequested' || event.kind === 'UndoSettled') checkUndo(stored, event, judge);
   else if (event.kind === 'ToolCallsObserved') {
@@ -59,6 +61,7 @@ function checkConfirmed(stored: StoredSession, event: EventOfKind<'user.tool_con
   if (call === undefined) return;
   const used = call.allowed || endOf(call) !== null;
   judge.check(!used, 'approvals bound', () => `${event.call_id} was answered already`);
+  noteNamed(call, event, judge);
   if (event.result === 'allow') call.allowed = true;
   else markEnded(call);
   if (event.instead !== undefined) stored.amended.push(event.instead.call_id);

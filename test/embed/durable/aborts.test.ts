@@ -35,7 +35,7 @@ const FIND = { name: 'find', description: 'Finds.', schema: {}, mode: 'read' } a
 
 /** The model makes one call for each prompt but the weather. */
 function ask(core: Durable, prompt: readonly PromptMessage[], signal?: AbortSignal): Promise<RecordedTurn> {
-  const input = String(prompt.findLast(({ role }) => role === 'user')?.content);
+  const input = prompt.at(0)?.content as string;
   const calls = prompt === OTHER ? [] : [{ id: 'c', name: 'find', arguments: {} }];
   const reply = { content: 'Hi.', calls, parts: [{ text: 3 }, ...calls.map((_, call) => ({ call }))] };
   const shared = { prompt, input, instructions: null, tools: [FIND], results: new Map(), signal };
@@ -49,11 +49,24 @@ async function runsOf({ client }: Durable): Promise<readonly string[]> {
   return run === null ? over : [...over, `${run.run_id} ${run.phase}`];
 }
 
+/** Those that are over, once there are some. */
+async function runsOverOf(core: Durable): Promise<readonly string[]> {
+  for (;;) {
+    const runs = await runsOf(core);
+    if (runs.every((run) => / (?:completed|cancelled)$/.test(run))) return runs;
+    await new Promise(setImmediate);
+  }
+}
+
 test('an abort between two turns cancels the run, and the next question begins another', async () => {
   const core = await open();
   const stop = new AbortController();
-  await ask(core, FIRST, stop.signal);
+  const { signal } = stop;
+  const { calls } = await ask(core, FIRST, signal);
+  // The calls of a loop have the same signal.
+  for (const { id } of calls) await core.call({ id, tool: 'find', given: {}, run: () => 'found', signal });
   stop.abort(new Error('stop pressed'));
+  expect(await runsOverOf(core)).toEqual(['run-1 cancelled']);
   await expect(ask(core, SECOND, stop.signal)).rejects.toThrow('stop pressed');
   expect(await runsOf(core)).toEqual(['run-1 cancelled']);
   expect((await ask(core, OTHER)).turn).toBe(1);

@@ -80,6 +80,7 @@ export function newDisk(): Disk {
       journal: {
         create: (...args) => through('create', journal.create(...args)),
         genesis: (...args) => through('genesis', journal.genesis(...args)),
+        genesisOfCopy: (...args) => through('genesis', journal.genesisOfCopy(...args)),
         toolPackage: (...args) => through('package', journal.toolPackage(...args)),
         append: (...args) => through('append', journal.append(...args)),
         read: (...args) => through('read', journal.read(...args)),

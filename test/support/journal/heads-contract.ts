@@ -1,13 +1,13 @@
 // The contract of the journal port for heads: pages of sessions, times that come, and heads that are written anew.
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../../schemas/ids.ts';
-import type { HeadFacts } from '../../../schemas/session-head.ts';
+import { type HeadFacts, INCOMPLETE } from '../../../schemas/session-head.ts';
 import { must } from '../../../src/client/must.ts';
 import type { Journal, SessionsRequest, Wake } from '../../../src/journal/journal.ts';
 import { randomFrom } from '../random.ts';
 import type { OpenedJournal } from './journal-contract.ts';
 import { outcome } from './outcomes.ts';
-import { commitAt, createSample, idleHead, session, version } from './samples.ts';
+import { commitAt, createSample, idleHead, samplePackage, session, version } from './samples.ts';
 
 type Facts = Pick<HeadFacts, 'owing' | 'wake_at_ms'> & { readonly status: HeadFacts['card']['status'] };
 
@@ -58,6 +58,49 @@ export function headsContract(name: string, open: () => Promise<OpenedJournal>):
   }
 
   describe(`${name} keeps the contract of heads`, () => {
+    test(
+      'keeps a copy incomplete until a head of another status is stored',
+      withJournal(async ({ journal, reopen }) => {
+        const [copy, empty, whole] = [session('copy'), session('empty'), session('whole')];
+        for (const id of [copy, empty]) await must(journal.create(id, `{"of":"${id}"}`, samplePackage, INCOMPLETE));
+        await must(createSample(journal, whole));
+        await must(journal.append(copy, [commitAt(0, 'a')], INCOMPLETE));
+        const again = await reopen();
+        for (const id of [copy, empty]) {
+          expect(await outcome(again.genesis(id))).toBe('damaged');
+          expect(await must(again.genesisOfCopy(id))).toBe(`{"of":"${id}"}`);
+        }
+        expect(await outcome(again.genesisOfCopy(whole))).toBe('session_exists');
+        expect(await outcome(again.genesisOfCopy(session('none')))).toBe('unknown_session');
+        const { sessions } = await must(again.sessions({ limit: 9, status: 'incomplete' }));
+        expect(sessions.map(({ session_id, version: at }) => `${session_id} ${at}`)).toEqual(['copy 1', 'empty 0']);
+        await must(again.append(copy, [commitAt(1, 'b')], headWith(RUNNING)));
+        await must(again.restate(empty, version(0), headWith(PAUSED)));
+        const last = await reopen();
+        for (const id of [copy, empty]) {
+          expect(await must(last.genesis(id))).toBe(`{"of":"${id}"}`);
+          expect(await outcome(last.genesisOfCopy(id))).toBe('session_exists');
+          const { version: at } = await must(last.head(id));
+          expect(await outcome(last.append(id, [commitAt(at, 'c')], INCOMPLETE))).toBe('internal');
+          expect(await outcome(last.restate(id, at, INCOMPLETE))).toBe('internal');
+        }
+        expect(await idsOf(last, { owing: true })).toEqual(['copy']);
+      }),
+    );
+
+    test(
+      'completes a copy in the group of its creation',
+      withJournal(async ({ journal }) => {
+        const id = session('copy');
+        const answers = await Promise.all([
+          outcome(journal.create(id, '{}', samplePackage, INCOMPLETE)),
+          outcome(journal.append(id, [commitAt(0, 'a')], headWith(RUNNING))),
+        ]);
+        expect(answers).toEqual(['done', 'done']);
+        expect(await must(journal.genesis(id))).toBe('{}');
+      }),
+    );
+
     test(
       'lists sessions by id, page by page, and says where to continue',
       withJournal(async ({ journal }) => {

@@ -4,7 +4,16 @@ import { noBridgeLedger, openBridgeLedger } from '../../../bridge/ledger/bridge-
 import { type Provider, ProviderError } from '../../../bridge/providers/provider.ts';
 import { type Model, ModelError, type SimulatedBridge } from '../../../src/testing/index.ts';
 
-export const refoldBridge: SimulatedBridge = async ({ model, tools, runTool, restore, files, isAlive, ...world }) => {
+export const refoldBridge: SimulatedBridge = async ({
+  model,
+  tools,
+  runTool,
+  preview,
+  restore,
+  files,
+  isAlive,
+  ...world
+}) => {
   const { owner } = world;
   const ledger =
     files === null ? noBridgeLedger : await openBridgeLedger(files, { owner, nonce: owner, tag: owner, isAlive });
@@ -12,7 +21,7 @@ export const refoldBridge: SimulatedBridge = async ({ model, tools, runTool, res
     ...world,
     ledger,
     provider: providerOf(model),
-    executors: combineExecutors([{ tools, run: runTool, restore }]),
+    executors: combineExecutors([{ tools, run: runTool, restore, ...(preview === null ? {} : { preview }) }]),
     log: () => undefined,
   });
 };

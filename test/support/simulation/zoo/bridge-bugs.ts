@@ -98,6 +98,17 @@ vi.mock(import('../../../../bridge/executors/bounded-run.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../../../bridge/executors/executors.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    contextOf: (stop, { previewed, ...limits }) => {
+      const blind = planted.bug === 'files are not compared with the preview' || previewed === undefined;
+      return real.contextOf(stop, blind ? limits : { ...limits, previewed });
+    },
+  };
+});
+
 vi.mock(import('../../../../bridge/calls/plan-check.ts'), async (load) => {
   const real = await load();
   return {
@@ -216,6 +227,7 @@ export const BRIDGE_BUGS: Bugs = {
       return written === '' ? reply : { ...reply, content: written };
     }),
   },
+  'files are not compared with the preview': { seed: 24, breaks: 'approvals bound' },
   'the plan is not checked': { seed: 40, breaks: 'only the plan runs' },
   'a report is not sent again': {
     seed: 120,

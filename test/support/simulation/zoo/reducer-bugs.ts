@@ -75,9 +75,11 @@ vi.mock(import('../../../../reducers/answer-admission.ts'), async (load) => {
     ...real,
     admitConfirmation: (state, event) => {
       const refused = real.admitConfirmation(state, event);
-      return planted.bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch'
-        ? null
-        : refused;
+      const { bug } = planted;
+      const taken =
+        (bug === 'an approval of other arguments' && refused?.code === 'arguments_mismatch') ||
+        (bug === 'an answer with another preview' && refused?.code === 'preview_mismatch');
+      return taken ? null : refused;
     },
   };
 });
@@ -278,11 +280,12 @@ export const REDUCER_BUGS: Bugs = {
   'force beats deny': { seed: 317, breaks: 'deny wins' },
   'conflicts are not seen': { seed: 1, breaks: 'no conflicting calls overlap' },
   'an approval of other arguments': { seed: 50, breaks: 'approvals bound' },
+  'an answer with another preview': { seed: 116, breaks: 'approvals bound' },
   'a new policy is for later calls': { seed: 6, breaks: 'deny wins' },
-  'an override is for later calls': { seed: 45, breaks: 'deny wins' },
+  'an override is for later calls': { seed: 6, breaks: 'deny wins' },
   'a host session closes for later calls': { seed: 15, breaks: 'deny wins' },
-  'a redefined tool is run': { seed: 331, breaks: 'deny wins' },
-  'a retry is not judged again': { seed: 103, breaks: 'deny wins' },
+  'a redefined tool is run': { seed: 357, breaks: 'deny wins' },
+  'a retry is not judged again': { seed: 1645, breaks: 'deny wins' },
   'a new question is for later calls': { seed: 33, breaks: 'approvals bound' },
   'a pattern grants the other arguments': { seed: 1, breaks: 'approvals bound' },
   'calls are not counted': { seed: 62, breaks: 'bounded' },
