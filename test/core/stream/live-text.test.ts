@@ -66,6 +66,17 @@ test.each<[string, readonly DeltaFrame[]]>([
   expect(textsOf(seen(frames, 'Hello'))).toEqual(['Hello']);
 });
 
+test('the text of another attempt begins the block anew, and is continued', () => {
+  const events = seen([frame('Bye'), frame('Hel', { retract: true })], 'Hello');
+  expect(shapeOf(events).slice(0, 4)).toEqual([
+    'content_block_start -',
+    'text_delta -',
+    'content_block_start -',
+    'text_delta -',
+  ]);
+  expect(events.filter(({ id }) => id === '7.3')).toMatchObject([{ data: { text: 'lo' } }]);
+});
+
 test('thinking is passed on, and is no part of the text', () => {
   const live = newLiveText();
   const thinking = live.add(frame('', { parts: [{ kind: 'thinking', text: 'Hm.' }] }));
