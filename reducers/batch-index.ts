@@ -110,3 +110,13 @@ export function callStateOf(batch: ActiveToolBatch, id: CallId): CallState | und
   const position = positionOf(batch, id);
   return position === undefined ? undefined : callStateAt(batch, position);
 }
+
+/** The positions of the changed calls. Unchanged pages are shared by both states and are skipped. */
+export function* changedBetween(was: ActiveToolBatch, now: ActiveToolBatch): Generator<number> {
+  for (const [page, calls] of now.pages.entries()) {
+    if (calls === was.pages[page]) continue;
+    for (const slot of calls.keys()) {
+      if (calls[slot] !== was.pages[page]?.[slot]) yield page * CALL_PAGE_SIZE + slot;
+    }
+  }
+}

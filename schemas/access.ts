@@ -125,7 +125,8 @@ const post = (path: Route['path'], scopes: readonly Scope[], narrowed = false): 
 
 /**
  * Every route that needs a token, by the method of `EngineClient` that it serves; `submits` serves several submits at once,
- * `metrics` the figures of the process, the last three the pages that have a token (`schemas/pages.ts`).
+ * `stream` the events of a client stream (`src/core/stream/`), `metrics` the figures of the process, the last three the pages
+ * that have a token (`schemas/pages.ts`).
  */
 export const ROUTES = {
   info: read('/v1'),
@@ -136,6 +137,7 @@ export const ROUTES = {
   session: read('/v1/sessions/:id'),
   submit: post('/v1/sessions/:id/events', REPORTERS, true),
   followCommits: read('/v1/sessions/:id/events'),
+  stream: read('/v1/sessions/:id/stream'),
   postDeltas: post('/v1/sessions/:id/deltas', REPORTERS),
   records: read('/v1/sessions/:id/records'),
   fork: post('/v1/sessions/:id/forks', OPERATORS),

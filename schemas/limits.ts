@@ -342,6 +342,8 @@ export const LEASES_WAITING_MAX = 128;
 export const SUBSCRIBERS_MAX = 256;
 /** Most of them that viewers may use, so that they keep no bridge and no operator out. */
 export const SUBSCRIBERS_OF_VIEWERS_MAX = SUBSCRIBERS_MAX / 2;
+/** Last commits of which a server keeps what the readers of client streams get, so that it makes it once for all of them. */
+export const STREAM_COMMITS_KEPT_MAX = 32;
 /** Interval of keep-alive comments to a follower without new events, in milliseconds. */
 export const FOLLOW_BEAT_MS = 15_000;
 /**

@@ -1,5 +1,6 @@
 // What one event of a stream does to a batch: the calls it adds, and the batch after it.
 import { cancelCalls, loseCall, settleCall } from '../../reducers/batch.ts';
+import { detachCalls } from '../../reducers/detached.ts';
 import type { NextState } from '../../reducers/next-state.ts';
 import type { IngressKind } from '../../schemas/event.ts';
 import type { RunId } from '../../schemas/ids.ts';
@@ -43,6 +44,9 @@ export function batchAfter({ event: recorded, before, after }: FoldedEvent): Act
   const next: NextState = { ...before };
   if (event.kind === 'ToolCallSettled') settleCall(next, event);
   else if (event.kind === 'LeaseExpired') loseCall(next, event);
-  else if (event.kind !== 'ToolBatchSettled') cancelCalls(next, ENDINGS[event.kind] ?? 'failed');
+  else if (event.kind !== 'ToolBatchSettled') {
+    if (event.kind === 'user.interrupt') detachCalls(next);
+    cancelCalls(next, ENDINGS[event.kind] ?? 'failed');
+  }
   return next.active_tool_batch;
 }

@@ -62,6 +62,24 @@ export { type CallArguments, argumentsOf } from '../../schemas/tool-call.ts';
 export { resultsDigest } from '../../reducers/batch-results.ts';
 export { type CallResult, type RunResults, newRunResults } from './run-results.ts';
 export { type CallSpan, type CallTimeline, type Timeline, type TurnTimeline, newTimeline } from './timeline.ts';
+export type {
+  ClientEvent,
+  ClientEventData,
+  ContentBlock,
+  HitlRequestData,
+  HitlResolvedData,
+  LifecycleData,
+  StreamErrorData,
+  StreamedEvent,
+  StreamedInput,
+  StreamedText,
+  TextData,
+  ToolCallData,
+  ToolResultData,
+} from './stream/client-event.ts';
+export { clientEvents } from './stream/client-events.ts';
+export { type LiveText, newLiveText } from './stream/live-text.ts';
+export { type StreamPlace, placeAfter } from './stream/stream-place.ts';
 export {
   type Alternative,
   type Judged,

@@ -1,12 +1,11 @@
 // The timeline of the turns of a session, made while its stream is folded: how long the model took, and how long each call
 // waited and ran. Times are when the edge received each fact, in milliseconds since 1970. A call without a recorded start
 // began `duration_ms` before its report.
-import { callStateAt, plannedOf } from '../../reducers/batch-index.ts';
+import { callStateAt, changedBetween, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import { owesCompaction } from '../../reducers/compaction.ts';
 import type { RunId } from '../../schemas/ids.ts';
-import { CALL_PAGE_SIZE } from '../../schemas/limits.ts';
-import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../../schemas/state.ts';
+import type { CallState, CallStatus, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 import type { RecordedEvent } from '../../schemas/upcast.ts';
 import { type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
@@ -149,16 +148,6 @@ function advance(open: OpenTurn, folded: FoldedEvent): TurnTimeline | null {
     }
   }
   return was?.batch_id === after.active_tool_batch?.batch_id ? null : turnOf(open, event.at_ms);
-}
-
-/** The positions of the changed calls. Unchanged pages are shared by both states and are skipped. */
-function* changedBetween(was: ActiveToolBatch, now: ActiveToolBatch): Generator<number> {
-  for (const [page, calls] of now.pages.entries()) {
-    if (calls === was.pages[page]) continue;
-    for (const slot of calls.keys()) {
-      if (calls[slot] !== was.pages[page]?.[slot]) yield page * CALL_PAGE_SIZE + slot;
-    }
-  }
 }
 
 function updateCall(call: OpenCall, { status, code }: CallState, event: RecordedEvent): void {

@@ -7,18 +7,10 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Access, ROUTES, type RouteName } from '../../schemas/access.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import {
-  BLOB_BYTES_MAX,
-  LEASES_WAITING_MAX,
-  SUBMITS_TOGETHER_MAX,
-  SUBSCRIBERS_MAX,
-  SUBSCRIBERS_OF_VIEWERS_MAX,
-} from '../../schemas/limits.ts';
-import type { CommitRecord } from '../../schemas/record.ts';
+import { BLOB_BYTES_MAX, LEASES_WAITING_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type {
   CreateSession,
-  DeltaFrame,
   ForkSession,
   Heartbeat,
   JoinBlobs,
@@ -28,14 +20,13 @@ import type {
   Submit,
 } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
-import { FollowRefused } from '../client/follow-refused.ts';
 import { refuseRoute, withAccess } from '../client/with-access.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { pause } from '../turns.ts';
 import { newBodyRoom } from './body-room.ts';
 import { readBytes, readJson } from './body.ts';
-import { streamEvents } from './event-stream.ts';
 import { streamBackup } from './backup-stream.ts';
+import { type FollowingRoute, followingHandlers } from './following-handlers.ts';
 import { type GuardOptions, type Guarded, guard, unauthorized } from './guard.ts';
 import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
@@ -43,9 +34,8 @@ import { type Operations, metricsResponse } from './operations.ts';
 import { type PageRoute, pageHandlers } from './page-handlers.ts';
 import type { Pages } from './pages.ts';
 import { problemOf, problemResponse } from './problem.ts';
-import { followFrom, listRequest, numberOf } from './query.ts';
+import { listRequest, numberOf } from './query.ts';
 import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
-import type { TokenHolder } from './token-holder.ts';
 
 export interface AppOptions extends GuardOptions {
   readonly onError?: (error: unknown) => void;
@@ -87,7 +77,7 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
   };
   const handlers: Readonly<Record<RouteName, Handler>> = {
     ...HANDLERS,
-    followCommits: newFollowing(),
+    ...followingHandlers(),
     lease: newLeasing(),
     backup: (context, client) =>
       streamBackup(client.backup(), context.get('holder'), undefined, (error) => {
@@ -119,7 +109,7 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
 }
 
 const HANDLERS: Readonly<
-  Record<Exclude<RouteName, 'followCommits' | 'lease' | 'backup' | 'metrics' | PageRoute>, Handler>
+  Record<Exclude<RouteName, FollowingRoute | 'lease' | 'backup' | 'metrics' | PageRoute>, Handler>
 > = {
   info: async (_context, client) => answer(await client.info()()),
   sessions: async (context, client) => {
@@ -224,54 +214,6 @@ function newLeasing(): Handler {
       waiting -= 1;
     }
   };
-}
-
-/** Streams commits, with `deltas=1` also what the model writes, to a bounded number of readers, of whom not all may be viewers. */
-function newFollowing(): Handler {
-  let subscribers = 0;
-  let viewers = 0;
-  return async (context, client) => {
-    const start = await pipe(
-      TE.fromEither(followFrom(context)),
-      // Once the stream has begun, its status cannot change, so an unknown session is refused here.
-      TE.chainFirst(() => client.session(sessionOf(context))),
-    )();
-    if (isLeft(start)) return problemResponse(start.left);
-    const holder = context.get('holder');
-    const viewer = holder.access.scope === 'viewer' ? 1 : 0;
-    if (subscribers >= SUBSCRIBERS_MAX || (viewer > 0 && viewers >= SUBSCRIBERS_OF_VIEWERS_MAX)) {
-      const many = subscribers >= SUBSCRIBERS_MAX ? `${SUBSCRIBERS_MAX} readers` : `${viewers} viewers`;
-      return problemResponse(reject('queue_full', '', `${many} follow sessions already; try again later`));
-    }
-    subscribers += 1;
-    viewers += viewer;
-    const from = start.right;
-    const id = sessionOf(context);
-    const live = context.req.query('deltas') === '1';
-    const follow = (signal: AbortSignal): AsyncIterable<CommitRecord | DeltaFrame> =>
-      untilReplaced(
-        holder,
-        live ? client.followLive(id, { from, signal }) : client.followCommits(id, { from, signal }),
-      );
-    return streamEvents(follow, {
-      disconnected: context.req.raw.signal,
-      onEnd: () => {
-        subscribers -= 1;
-        viewers -= viewer;
-      },
-    });
-  };
-}
-
-/** Ends with `unauthorized` before the first commit after the token was replaced. */
-async function* untilReplaced<Item>(
-  holder: TokenHolder,
-  items: AsyncIterable<Item>,
-): AsyncGenerator<Item, void, undefined> {
-  for await (const item of items) {
-    if (!holder.isCurrent()) throw new FollowRefused(unauthorized());
-    yield item;
-  }
 }
 
 /** Bytes in parts, each of which is sent by itself: to copy and send a large blob at once would hold the event loop. */

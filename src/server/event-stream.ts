@@ -2,7 +2,7 @@
 // the one before it, so that a stalled reader costs one page of memory and delays no other reader.
 import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
 import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
-import { reject } from '../../schemas/rejection.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { DeltaFrame } from '../../schemas/wire.ts';
 import { pause } from '../turns.ts';
 import { FollowRefused } from '../client/follow-refused.ts';
@@ -22,13 +22,29 @@ export interface EventStreamOptions {
  * The response with these commits: a `commit` for each, with the position of its last event as its id, a `delta` without an id
  * for each frame of what the model writes, and a `fault` with problem details when they end early.
  */
-export function streamEvents(
+export const streamEvents = (
   follow: (signal: AbortSignal) => AsyncIterable<CommitRecord | DeltaFrame>,
+  options: EventStreamOptions,
+): Response => streamMessages(follow, COMMITS, options);
+
+/** How the items of a stream are written as messages. */
+export interface Messages<Item> {
+  readonly textOf: (item: Item) => string;
+  /** Shows that the stream is alive. */
+  readonly beat: string;
+  /** Why the stream ends early. */
+  readonly faultOf: (why: Rejection) => string;
+}
+
+/** The response with these items, each a message. */
+export function streamMessages<Item>(
+  follow: (signal: AbortSignal) => AsyncIterable<Item>,
+  messages: Messages<Item>,
   { disconnected, onEnd, everyBeat = everyFewSeconds }: EventStreamOptions,
 ): Response {
   const cancelled = new AbortController();
   const joined = joinSignals(disconnected, cancelled.signal);
-  const commits = follow(joined.signal)[Symbol.asyncIterator]();
+  const items = follow(joined.signal)[Symbol.asyncIterator]();
   const utf8 = new TextEncoder();
   let ended = false;
 
@@ -44,23 +60,23 @@ export function streamEvents(
       async pull(controller) {
         // Beats show the reader that the stream is alive, and show the engine when the connection has ended.
         const stopBeat = everyBeat(() => {
-          if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(COMMENT));
+          if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(messages.beat));
         });
         try {
           const rest = pause();
           if (rest !== null) await rest;
-          const next = await commits.next();
+          const next = await items.next();
           if (ended) return;
           if (next.done === true) {
             end();
             controller.close();
             return;
           }
-          controller.enqueue(utf8.encode(frameOf(next.value)));
+          controller.enqueue(utf8.encode(messages.textOf(next.value)));
         } catch (error) {
           if (ended) return;
           end();
-          controller.enqueue(utf8.encode(frame('fault', problemOf(rejectionOf(error)))));
+          controller.enqueue(utf8.encode(messages.faultOf(rejectionOf(error))));
           controller.close();
         } finally {
           stopBeat();
@@ -80,9 +96,6 @@ export function streamEvents(
   });
 }
 
-/** A comment, which readers of server-sent events ignore. */
-const COMMENT = ':\n\n';
-
 function everyFewSeconds(beat: () => void): () => void {
   const timer = setInterval(beat, FOLLOW_BEAT_MS);
   timer.unref();
@@ -98,8 +111,13 @@ const rejectionOf = (error: unknown): ReturnType<typeof reject> =>
         'the stream cannot be read from the journal; follow it again from the last position you have',
       );
 
-const frameOf = (item: CommitRecord | DeltaFrame): string =>
-  item.kind === 'delta' ? frame('delta', item) : frame('commit', item, versionAfter(item) - 1);
-
-const frame = (event: string, data: unknown, id?: number): string =>
+/** One message: its name, its id when it has one, and JSON on one line. */
+export const frame = (event: string, data: unknown, id?: number | string): string =>
   `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+
+const COMMITS: Messages<CommitRecord | DeltaFrame> = {
+  textOf: (item) => (item.kind === 'delta' ? frame('delta', item) : frame('commit', item, versionAfter(item) - 1)),
+  // A comment, which readers of server-sent events ignore.
+  beat: ':\n\n',
+  faultOf: (why) => frame('fault', problemOf(why)),
+};

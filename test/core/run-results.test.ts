@@ -60,3 +60,13 @@ test.each<[string, (of: Session, report: ReturnType<typeof late>) => Session]>([
   expect(after.state).not.toHaveProperty('detached');
   expect(resultsOf(after)).toMatchObject([LEFT_RUNNING, { call: { call_id: 'b' }, status: 'succeeded' }]);
 });
+
+test('a call that is detached as the last of its batch has its result at once', () => {
+  const now = session({ tool_package, consent: CONSENT_PRESETS.allow_all })
+    .runRequested()
+    .observed([call('a', 'goes_on')])
+    .started('a')
+    .takes('user.interrupt', { run_id: 'run-1', input: say('something else') });
+  expect(now.state.active_tool_batch).toBeNull();
+  expect(resultsOf(now)).toMatchObject([LEFT_RUNNING]);
+});

@@ -4,7 +4,7 @@ import type { StreamRecord } from '../../../schemas/record.ts';
 import { InvariantError } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
-import { type Divergence, newReplayer } from '../../core/replay.ts';
+import { type Divergence, type ReplayStart, newReplayer } from '../../core/replay.ts';
 import { StreamDiverged } from './stream-diverged.ts';
 
 /** A stream up to one of its records, with every digest compared. */
@@ -20,10 +20,10 @@ export interface CheckedFold {
   add(record: StreamRecord): FoldedTo | null;
 }
 
-/** Keeps one state, however long the stream is. */
-export function newCheckedFold(session: SessionId): CheckedFold {
+/** Keeps one state, however long the stream is. It begins where it is told, or with the first record. */
+export function newCheckedFold(session: SessionId, from?: ReplayStart): CheckedFold {
   const events: FoldedEvent[] = [];
-  const replayer = newReplayer((folded) => events.push(folded));
+  const replayer = newReplayer((folded) => events.push(folded), from === undefined ? {} : { from });
   return {
     add(record) {
       try {
