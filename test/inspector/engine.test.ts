@@ -126,7 +126,7 @@ describe('a preview', () => {
     expect(question.preview).toMatchObject({ state: 'shown', digest });
     expect(question.preview?.state === 'shown' ? question.preview.lines.slice(0, 4) : []).toEqual([
       { sign: '»', text: 'a.txt (+1 -1)' },
-      { sign: '@', text: '@@ -1,1 +1,1 @@' },
+      { sign: '@', text: '-1,1 +1,1' },
       { sign: '-', text: 'old\u202e' },
       { sign: '+', text: 'new' },
     ]);

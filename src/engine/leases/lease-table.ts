@@ -78,20 +78,12 @@ export class LeaseTable {
     // Requests that waited before this one are served first.
     const round = this.#waiters.round();
     if (round !== null) await round;
-    const search = this.#waiters.beginSearch(request.owner);
-    const isOver = (): boolean => search.isDismissed || signal?.aborted === true;
     const { sessions } = request;
-    const candidates = sessions === undefined ? this.#grantable.candidates(request) : undefined;
-    let waiting: Promise<Either<Rejection, LeaseGrant>>;
-    try {
-      const granted = await this.#grant(request, sessions ?? candidates ?? [], { isOver, candidates });
-      if (granted.effects.length > 0 || request.wait_ms === 0 || isOver()) return right(granted);
-      // It waits before its search ends, so that nothing that changes in between is missed.
-      waiting = this.#waiters.wait(request, search.changed, signal);
-    } finally {
-      this.#waiters.endSearch(search);
-    }
-    return await waiting;
+    const search = (isOver: () => boolean): Promise<LeaseGrant> => {
+      const candidates = sessions === undefined ? this.#grantable.candidates(request) : undefined;
+      return this.#grant(request, sessions ?? candidates ?? [], { isOver, candidates });
+    };
+    return await this.#waiters.searchOrWait(request, search, signal);
   }
 
   /** Begins a submit that also requests leases: its session is offered to no waiting request before {@link endSubmit}. */

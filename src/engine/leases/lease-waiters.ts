@@ -48,22 +48,32 @@ export class LeaseWaiters {
     return this.#round;
   }
 
-  /** Until {@link endSearch}, the search notes what it may have missed. */
-  beginSearch(owner: OwnerId): Search {
-    const search = { owner, changed: new Set<SessionId>(), isDismissed: this.#isClosed };
+  /** What the search finds, else what the request is granted while it waits; nothing that changes meanwhile is missed. */
+  async searchOrWait(
+    request: LeaseRequest,
+    find: (isOver: () => boolean) => Promise<LeaseGrant>,
+    signal?: AbortSignal,
+  ): Promise<Either<Rejection, LeaseGrant>> {
+    const search = { owner: request.owner, changed: new Set<SessionId>(), isDismissed: this.#isClosed };
+    const isOver = (): boolean => search.isDismissed || signal?.aborted === true;
+    let waiting: Promise<Either<Rejection, LeaseGrant>>;
     this.#searches.add(search);
-    return search;
-  }
-
-  endSearch(search: Search): void {
-    this.#searches.delete(search);
+    try {
+      const granted = await find(isOver);
+      if (granted.effects.length > 0 || request.wait_ms === 0 || isOver()) return right(granted);
+      // It waits before the search ends.
+      waiting = this.#wait(request, search.changed, signal);
+    } finally {
+      this.#searches.delete(search);
+    }
+    return await waiting;
   }
 
   /**
    * Resolves with the first grant that is not empty; with an empty one after `wait_ms`, or when aborted. It is served from
    * the sessions that changed during its search, too.
    */
-  wait(
+  #wait(
     request: LeaseRequest,
     changed: ReadonlySet<SessionId>,
     signal?: AbortSignal,
