@@ -26,6 +26,7 @@ const isBuilt = process.env['REFOLD_TEST_BUILT'] === '1';
 const ISOLATED = [
   'test/simulation/zoo.test.ts',
   'test/blobs/power-cut.test.ts',
+  'test/bridge/host/preview-between.test.ts',
   'test/core/upcast.test.ts',
   'test/cli/verify-deleted.test.ts',
   'test/cli/verify-laws.test.ts',

@@ -1,4 +1,4 @@
-// A clock that was ahead and is right again: no wait lasts longer than was asked.
+// A clock that is set ahead, or that was ahead and is right again: no wait lasts longer than was asked.
 import { describe, expect, test } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { IDLE_SESSIONS_MAX, RETRY_MS } from '../../schemas/limits.ts';
@@ -70,6 +70,13 @@ const CLOCKS: Readonly<Record<string, (world: World, begin: () => Promise<unknow
   'is set back during it': async ({ clock }, begin) => {
     await begin();
     clock.jump(-HOUR_MS);
+  },
+  'is set ahead before it, while another session waits longer': async ({ clock, engine }, begin) => {
+    const policy = { ...CONSENT_PRESETS.allow_all, approval_ttl_ms: 20_000 };
+    const other = await new Talk(engine.client, brand('other')).create(packageOf([ASKS]), policy);
+    await other.calls(['a', 'asks']);
+    clock.jump(HOUR_MS);
+    await begin();
   },
   'is set back while the engine is down, before it': async (world, begin) => {
     await world.talk.submit([{ kind: 'SessionConfigured', config: {} }]);

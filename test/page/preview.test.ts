@@ -70,7 +70,7 @@ test.each([
     const digest = await shown.locator('code.digest').innerText();
     const linesOf = async (of: string): Promise<readonly string[]> =>
       (await shown.locator(`.diff .${of}`).allInnerTexts()).map((line) => line.trim());
-    expect(await linesOf('noted')).toEqual([`»${name}.txt (+1 -1)`]);
+    expect(await linesOf('noted')).toEqual([`»${name}.txt (+1 -1)`, '»no line feed at the end of the file']);
     expect(await linesOf('removed')).toEqual(['-by a person']);
     expect(await linesOf('added')).toEqual([`+${name}-2`]);
     if (edit !== null) await writeFile(path, edit);

@@ -33,8 +33,13 @@ export interface WakePorts {
 
 interface Timer {
   readonly atMs: number;
+  /** When it looks at the clock, in time that passes: when the clock is moved ahead after it was set, that is too late. */
+  looksMs: number;
   cancel: () => void;
 }
+
+/** The clock and the time that passes are read one after the other, and the clock in whole milliseconds. */
+const READING_MS = 10;
 
 /** A wait of a session that is ahead of the clock, in its own time. */
 interface AheadWait {
@@ -87,20 +92,33 @@ export class Wakes {
 
   /** Checks at this time, or earlier when an earlier check is planned. */
   #checkAt(atMs: number): void {
-    if (this.#closed || (this.#timer !== null && this.#timer.atMs <= atMs)) return;
-    this.#timer?.cancel();
-    this.#timer = { atMs, cancel: () => undefined };
+    const planned = this.#timer;
+    if (
+      this.#closed ||
+      (planned !== null && planned.atMs <= atMs && planned.looksMs <= this.#looksMs(atMs) + READING_MS)
+    )
+      return;
+    planned?.cancel();
+    this.#timer = { atMs: Math.min(atMs, planned?.atMs ?? atMs), looksMs: Infinity, cancel: () => undefined };
     this.#wait(this.#timer);
   }
 
   #wait(timer: Timer): void {
     const { clock } = this.#ports;
-    const inMs = Math.max(0, timer.atMs - clock.now());
-    timer.cancel = clock.after(Math.min(inMs, WAKE_CHECK_MS_MAX), () => {
+    timer.looksMs = this.#looksMs(timer.atMs);
+    timer.cancel = clock.after(this.#inMs(timer.atMs), () => {
       if (this.#timer !== timer) return;
       if (clock.now() < timer.atMs) this.#wait(timer);
       else void this.#check();
     });
+  }
+
+  #inMs(atMs: number): number {
+    return Math.min(Math.max(0, atMs - this.#ports.clock.now()), WAKE_CHECK_MS_MAX);
+  }
+
+  #looksMs(atMs: number): number {
+    return this.#ports.clock.elapsed() + this.#inMs(atMs);
   }
 
   async #check(): Promise<void> {
