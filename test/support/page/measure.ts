@@ -51,14 +51,14 @@ export async function mainThreadTasks(
     readonly traceEvents: TraceEvent[];
   };
   const threads = traceEvents.filter(({ name }) => name === 'thread_name');
-  const own = threads.find(({ args }) => args?.name?.startsWith('DedicatedWorker') === true);
-  const main = threads.find(({ pid, args }) => pid === own?.pid && args?.name === 'CrRendererMain');
-  if (main === undefined) throw new Error('the trace has no page with a worker');
+  const named = (begin: string): readonly TraceEvent[] =>
+    threads.filter(({ args }) => args?.name?.startsWith(begin) === true);
+  const withWorker = new Set(named('DedicatedWorker').map(({ pid }) => pid));
+  // Another tab may be open; it has nothing to do meanwhile.
+  const mains = new Set(named('CrRendererMain').map(({ pid, tid }) => (withWorker.has(pid) ? `${pid} ${tid}` : '')));
+  if ([...mains].every((main) => main === '')) throw new Error('the trace has no page with a worker');
   return traceEvents
-    .filter(
-      ({ pid, tid, name, tdur }) =>
-        pid === main.pid && tid === main.tid && name.endsWith('RunTask') && tdur !== undefined,
-    )
+    .filter(({ pid, tid, name, tdur }) => mains.has(`${pid} ${tid}`) && name.endsWith('RunTask') && tdur !== undefined)
     .map(({ tdur = 0 }) => tdur / 1_000)
     .toSorted((a, b) => b - a);
 }
