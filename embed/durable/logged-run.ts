@@ -19,7 +19,7 @@ export interface LoggedRun {
   readonly call: (made: CallAddress) => CallResult | undefined;
   /** The calls that a loop knows by this id, in call order. */
   readonly named: (id: string) => readonly CallResult[];
-  /** The call that a person gave in place of this one; null when nobody did. It is made when the batch of this one is over. */
+  /** The call with other arguments that a person allowed instead of this one; it runs in the next batch. Null for all others. */
   readonly replacement: (made: CallAddress) => CallAddress | null;
 }
 

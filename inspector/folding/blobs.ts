@@ -1,4 +1,4 @@
-// Blobs. This browser digests the bytes of each, whoever sent them, and shows them only if the digest is right.
+// Blobs: this browser digests the bytes of each one itself, and shows them only if the digest is right.
 import type { Digest } from '../../schemas/ids.ts';
 import { digestText } from '../../schemas/canonical.ts';
 import type { BlobText, BlobWanted } from '../protocol.ts';

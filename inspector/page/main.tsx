@@ -216,9 +216,12 @@ if (place !== null) {
   // The code leaves the address before anything else happens.
   const connection = connectPage(window);
   const app = newApp(newLink(worker), followRoute(window));
-  place.replaceChildren();
-  render(<Whole app={app} refusal={null} />, place);
-  connection.start(app).catch((error: unknown) => {
-    render(<Whole app={app} refusal={refusalOf(error)} />, place);
+  // Drawn in a task of its own: with the evaluation of this script it would hold the page for too long.
+  setTimeout(() => {
+    place.replaceChildren();
+    render(<Whole app={app} refusal={null} />, place);
+    connection.start(app).catch((error: unknown) => {
+      render(<Whole app={app} refusal={refusalOf(error)} />, place);
+    });
   });
 }
