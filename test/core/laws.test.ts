@@ -375,7 +375,9 @@ describe('random streams', () => {
       walk(seed, LENGTH, (_, __, after) => {
         for (const verdict of after?.state.effective_tools.verdicts ?? []) {
           const out = verdict.reasons.some((reason) =>
-            /^disabled_by|not_ready$|missing$|^not_in_profile$/.test(reason),
+            /^disabled_by|not_ready$|missing$|^not_in_profile$|^not_approved$|^definition_changed$|^all_offered$/.test(
+              reason,
+            ),
           );
           expect(verdict.effective).toBe(!out);
         }
