@@ -18,9 +18,10 @@ export const REGISTRY_WAYS = {
   ToolRegistrySet: {
     unasked: ({ state }: From) => [{ kind: 'ToolRegistrySet' as const, registry: ownTools(state) }],
   },
-  ToolsetSet: { unasked: ({ b }: From) => [toolsetFact(b)] },
-  ToolsetApproved: { unasked: ({ state, b }: From) => approvalFacts(state, b) },
-  ToolsetRemoved: { unasked: ({ state, b }: From) => (b % 3 === 0 ? removalFacts(state, b) : []) },
+  // Streams are short, and most of what toolsets do needs one that was set before.
+  ToolsetSet: { unasked: ({ b }: From) => [toolsetFact(b), toolsetFact(b + 1)] },
+  ToolsetApproved: { unasked: ({ state, b }: From) => [...approvalFacts(state, b), ...approvalFacts(state, b + 1)] },
+  ToolsetRemoved: { unasked: ({ state, b }: From) => removalFacts(state, b) },
 };
 
 const NAMES = ['mcp.one', 'skill'] as const;
