@@ -42,8 +42,9 @@ export function toolsetFact(b: number): FactOf<'ToolsetSet'> {
 /** An approval of the tools that a toolset of the session has: of all, or of one. None without a toolset. */
 export function approvalFacts({ toolsets = {} }: SessionState, b: number): FactOf<'ToolsetApproved'>[] {
   const known = Object.entries(toolsets);
-  const [toolset, { tools }] = known[b % Math.max(1, known.length)] ?? [null, { tools: {} }];
-  if (toolset === null) return [];
+  const chosen = known[b % Math.max(1, known.length)];
+  if (chosen === undefined) return [];
+  const [toolset, { tools }] = chosen;
   const approved = Object.entries(tools).slice(0, b % 4 === 0 ? 1 : undefined);
   return [{ kind: 'ToolsetApproved', toolset, tools: Object.fromEntries(approved), by: 'Ada' }];
 }
