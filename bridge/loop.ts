@@ -241,6 +241,8 @@ function beginEffect(
     case 'wake':
     case 'agent.tool_use':
     case 'agent.custom_tool_use':
+    case 'agent.elicitation':
+    case 'tool.answer':
       // A bridge does not request these.
       return false;
   }

@@ -13,6 +13,7 @@ import { admitCompacted, owesCompaction } from './compaction.ts';
 import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
+import { admitAsked, admitElicited, admitNoted } from './question-admission.ts';
 import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { findRulesFault } from './rules/known-rules.ts';
 import { resultsDigest } from './batch-results.ts';
@@ -41,6 +42,8 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   ToolCallSettled: admitSettled,
   LeaseExpired: admitLeaseExpired,
   CallPreviewed: admitPreviewed,
+  ToolCallNoted: admitNoted,
+  ToolCallAsked: admitAsked,
   ToolBatchSettled: admitBatchSettled,
   HostSessionUpdated: always,
   ToolRegistrySet: admitRegistry,
@@ -67,6 +70,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RulesAdopted: admitRules,
   'user.tool_confirmation': admitConfirmation,
   'user.custom_tool_result': admitCustomResult,
+  'user.elicitation_result': admitElicited,
   'user.interrupt': (_state, { input, attachments }) =>
     attachments === undefined || input !== undefined
       ? null

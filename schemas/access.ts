@@ -60,6 +60,8 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
   ToolBatchSettled: REPORTERS,
   LeaseExpired: ENGINE,
   CallPreviewed: REPORTERS,
+  ToolCallNoted: REPORTERS,
+  ToolCallAsked: REPORTERS,
   HostSessionUpdated: REPORTERS,
   ToolRegistrySet: OPERATORS,
   ToolProfileSelected: OPERATORS,
@@ -76,6 +78,7 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
   RulesAdopted: OPERATORS,
   'user.tool_confirmation': OPERATORS,
   'user.custom_tool_result': OPERATORS,
+  'user.elicitation_result': OPERATORS,
   'user.interrupt': OPERATORS,
   UndoRequested: OPERATORS,
   UndoSettled: REPORTERS,
@@ -83,7 +86,11 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
 };
 
 /** The kinds that answer an open call: a token can be narrowed to the tools of these calls. */
-export const ANSWERING_KINDS = ['user.tool_confirmation', 'user.custom_tool_result'] as const;
+export const ANSWERING_KINDS = [
+  'user.tool_confirmation',
+  'user.custom_tool_result',
+  'user.elicitation_result',
+] as const;
 
 /** Why an access is of no use as it is; null for a useful one. */
 export function accessFault({ scope, kinds, tools }: Omit<Access, 'name'>): string | null {
@@ -102,6 +109,7 @@ export const SIGNED_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>([
   'RulesAdopted',
   'user.tool_confirmation',
   'user.custom_tool_result',
+  'user.elicitation_result',
   'user.interrupt',
 ]);
 

@@ -67,7 +67,10 @@ function refsIn(value: unknown, path: string): readonly ContentRef[] {
 }
 
 const OPAQUE: ReadonlySet<string> = new Set([
+  // Of a question and of its answer: JSON of others. No shape of ours has text under these names.
+  'answer',
   'arguments',
+  'question',
   'data',
   'input_schema',
   'output_schema',

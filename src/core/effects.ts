@@ -20,6 +20,7 @@ export function effects(state: SessionState): readonly Effect[] {
   return [
     ...(run === null ? [] : runEffects(state, run)),
     ...(run === null || batch === null ? [] : batchEffects(state, run, batch)),
+    ...answersTo(state),
     ...undos(state),
     ...wakes(state),
   ];
@@ -115,6 +116,29 @@ function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch
   return [...stops(state, batch), ...callEffects(state, run, batch)];
 }
 
+/** The answers to questions of running calls: while the run ends, too, because its end withdraws their questions. */
+function answersTo(state: SessionState): readonly EffectOfKind<'tool.answer'>[] {
+  const { session_id, active_tool_batch: batch, detached = [] } = state;
+  const running = batch === null || batch.running === 0 ? [] : runningCalls(batch);
+  return [...running, ...detached].flatMap(({ batch_id, call_id, attempt, owner, answer: owed }) => {
+    if (owed === undefined) return [];
+    const { answer, number, question } = owed;
+    const effect_id = brand<'EffectId'>(`${batch_id}/${call_id}/${attempt}/answer-${number}`);
+    return [
+      { kind: 'tool.answer' as const, effect_id, session_id, batch_id, call_id, attempt, owner, question, answer },
+    ];
+  });
+}
+
+type Running = Pick<CallState, 'answer' | 'attempt' | 'owner'> &
+  Pick<EffectOfKind<'tool.answer'>, 'batch_id' | 'call_id'>;
+
+const runningCalls = (batch: ActiveToolBatch): readonly Running[] =>
+  batch.plan.planned_calls.flatMap(({ call_id }) => {
+    const call = callStateOf(batch, call_id);
+    return call?.status === 'running' ? [{ ...call, batch_id: batch.batch_id, call_id }] : [];
+  });
+
 /** The running calls to stop although their run goes on, because they are denied by now. */
 function stops(state: SessionState, batch: ActiveToolBatch): readonly Effect[] {
   if (batch.running === 0) return [];
@@ -137,6 +161,7 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
+    if (call.status === 'running' && call.question !== undefined) owed.push(elicitation(state, batch, planned, call));
     if (call.preview_until_ms !== undefined) owed.push(previewOf(state, { batch, planned, call, position }));
     if (effect !== null || isForPerson(planned, call) || open.some((id) => waitForPerson.has(id)))
       waitForPerson.add(call_id);
@@ -160,7 +185,9 @@ interface OpenCall {
 
 /** The effect of a call for a person now; null when there is none. */
 function owedNow(state: SessionState, { batch, planned, call, ready }: OpenCall): Effect | null {
-  if (call.status === 'waiting') return question(state, batch, planned);
+  if (call.status === 'waiting') {
+    return call.question === undefined ? question(state, batch, planned) : elicitation(state, batch, planned, call);
+  }
   return planned.executor.kind === 'custom' && call.status === 'queued' && ready
     ? customUse(state, batch, planned)
     : null;
@@ -178,6 +205,29 @@ function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedT
     ...asked(state, batch, planned),
     ...shown(callStateOf(batch, planned.call_id)),
     consent,
+  };
+}
+
+/** What the call itself asks. */
+function elicitation(
+  { session_id }: SessionState,
+  { batch_id }: ActiveToolBatch,
+  { call_id, tool_id, tool_name }: PlannedToolCall,
+  { attempt, due_at_ms, question: open, questions }: CallState,
+): EffectOfKind<'agent.elicitation'> {
+  invariant(open !== undefined, 'a call that asks has an open question');
+  return {
+    kind: 'agent.elicitation',
+    effect_id: brand(`${batch_id}/${call_id}/${attempt}/ask-${questions ?? 1}`),
+    session_id,
+    batch_id,
+    call_id,
+    attempt,
+    tool_id,
+    tool_name,
+    question: open.digest,
+    asked: open.asked,
+    ...(due_at_ms === undefined ? {} : { due_at_ms }),
   };
 }
 
@@ -279,8 +329,9 @@ function callEffect(
   const given = runArguments(observed);
   if ('arguments_ref' in given) effect.arguments_ref = given.arguments_ref;
   else effect.arguments = given.arguments;
-  const previewed = callStateAt(batch, position)?.previewed;
+  const { previewed, resume } = callStateAt(batch, position) ?? {};
   if (previewed !== undefined) effect.previewed = previewed;
+  if (resume !== undefined) effect.resume = resume;
   return effect;
 }
 

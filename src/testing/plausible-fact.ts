@@ -108,6 +108,27 @@ const WAYS: Ways = {
       },
     },
   },
+  ToolCallNoted: {
+    answers: {
+      'tool.call': (owed, { state, b }) =>
+        b % 7 === 2 && isRunning(state, owed)
+          ? { kind: 'ToolCallNoted', ...reportOf(owed), handle: `task-${b}` }
+          : null,
+    },
+  },
+  ToolCallAsked: {
+    answers: {
+      'tool.call': (owed, { state, b }) =>
+        b % 7 === 4 && isRunning(state, owed)
+          ? {
+              kind: 'ToolCallAsked',
+              ...reportOf(owed),
+              question: { message: `which of ${owed.call_id}?`, schema: { type: 'object' } },
+              ...(b % 2 === 0 ? { resume: say(`state ${b}`) } : {}),
+            }
+          : null,
+    },
+  },
   LeaseExpired: {
     answers: {
       'tool.call': (owed, { state, b }) =>
@@ -205,6 +226,18 @@ const WAYS: Ways = {
         result: { success: b % 5 > 0 },
         output: say(`of ${owed.call_id}, by hand`),
         ...filesOf(b),
+      }),
+    },
+  },
+  'user.elicitation_result': {
+    answers: {
+      'agent.elicitation': ({ batch_id, call_id, attempt, question }, { b }) => ({
+        kind: 'user.elicitation_result',
+        batch_id,
+        call_id,
+        attempt,
+        question,
+        ...(b % 3 === 0 ? { action: 'decline' } : { action: 'accept', content: { n: b } }),
       }),
     },
   },
