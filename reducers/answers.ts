@@ -2,6 +2,7 @@
 // and "Custom tools"; docs/design.md, law 9). An answer is bound to one call and the digest of its exact arguments, and
 // counts once.
 import { type Grant, type GrantScope, type PreviewedFiles, previewDigest } from '../schemas/consent.ts';
+import { WITHDRAWN } from '../schemas/elicitation.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
@@ -11,7 +12,6 @@ import { answered, endsRun, settle } from './batch.ts';
 import { type BatchEdit, editBatch } from './batch-edit.ts';
 import { callStateAt, plannedOf, positionOf } from './batch-index.ts';
 import { argumentsValue } from '../schemas/tool-call.ts';
-import { WITHDRAWN } from './call-attempts.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { answerOpen } from './questions.ts';

@@ -1,5 +1,6 @@
 // The open batch: planned once, then settled call by call (docs/design.md, "The batch").
 import { canonicalText } from '../schemas/canonical.ts';
+import { WITHDRAWN } from '../schemas/elicitation.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
 import { CALL_PAGE_SIZE, PREVIEW_MS } from '../schemas/limits.ts';
@@ -10,7 +11,7 @@ import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../sc
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
 import { type Settlement, editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
-import { WITHDRAWN, afterFailure, afterLoss } from './call-attempts.ts';
+import { afterFailure, afterLoss } from './call-attempts.ts';
 import { newBatchOutput } from './batch-results.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';

@@ -1,5 +1,5 @@
 // What an attempt of a call leaves to the next one, and what it takes with it.
-import type { ElicitationAnswer } from '../schemas/elicitation.ts';
+import { type ElicitationAnswer, WITHDRAWN } from '../schemas/elicitation.ts';
 import { invariant } from '../schemas/rejection.ts';
 import type { CallState } from '../schemas/state.ts';
 import { inOrder } from './next-state.ts';
@@ -40,6 +40,3 @@ export function afterAnswer(call: CallState, answer: ElicitationAnswer): CallSta
 /** A running call whose question is withdrawn, which it reads as `cancel`; any other call unchanged. */
 export const withoutQuestion = (call: CallState): CallState =>
   call.status === 'running' && call.question !== undefined ? afterAnswer(call, WITHDRAWN) : call;
-
-/** The answer that no person gave. */
-export const WITHDRAWN: ElicitationAnswer = { action: 'cancel' };

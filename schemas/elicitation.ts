@@ -35,6 +35,9 @@ export type ElicitationAction = TypeOf<typeof ElicitationAction>;
 export const ElicitationAnswer = shape('ElicitationAnswer', { action: ElicitationAction }, { content: jsonObject });
 export type ElicitationAnswer = TypeOf<typeof ElicitationAnswer>;
 
+/** The answer to a question that ended without one of a person. */
+export const WITHDRAWN: ElicitationAnswer = { action: 'cancel' };
+
 /** What work outside is called by whoever does it: with it a later attempt can wait for the same work. */
 export const CallHandle = text('handle', { min: 1, max: CALL_HANDLE_CHARS_MAX });
 

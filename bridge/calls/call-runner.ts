@@ -1,16 +1,26 @@
 // Runs one leased call: checks it against the plan, records its start unless it is read-only, runs it, reports it, and
 // releases the lease.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { isInline } from '../../schemas/content.ts';
 import type { Digest, OwnerId } from '../../schemas/ids.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { CallSchedule } from './call-schedule.ts';
 import type { PutBlob } from '../engine-link/text-content.ts';
 import { newCallReporter } from './call-reporter.ts';
+import { newCallQuestions } from './call-questions.ts';
 import { newCallStarts } from './call-start.ts';
-import { type CallEnd, notRun, runBounded } from '../executors/bounded-run.ts';
+import { type CallEnd, type RunTime, notRun, runBounded } from '../executors/bounded-run.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
-import { type CallContext, type Executor, type Executors, contextOf } from '../executors/executors.ts';
+import type { CallAsk } from '../executors/call-ask.ts';
+import {
+  type CallContext,
+  type Executor,
+  type Executors,
+  type ResumedWith,
+  contextOf,
+} from '../executors/executors.ts';
 import type { HeldCall, ToolCall } from './held-call.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { Link } from '../engine-link/link.ts';
@@ -18,10 +28,10 @@ import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import { type Log, clip, messageOf } from '../log.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
-import type { PlanCheck } from './plan-check.ts';
+import type { PlanCheck, ReadBlob } from './plan-check.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopReason } from '../executors/stop-switch.ts';
-import { settlementOf, unknownSettlement, unreportableSettlement } from './settlement.ts';
+import { settlementOf, unknownSettlement, unreportableSettlement, unresumedSettlement } from './settlement.ts';
 
 export interface CallRunnerOptions {
   readonly owner: OwnerId;
@@ -37,6 +47,7 @@ export interface CallRunnerOptions {
   readonly planCheck: PlanCheck;
   readonly ledger: BridgeLedger;
   readonly putBlob: PutBlob;
+  readonly readBlob: ReadBlob;
   readonly clock: BridgeClock;
   readonly random: () => number;
   readonly log: Log;
@@ -55,12 +66,20 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   const { schedule, leases, ledger, putBlob, clock, log } = options;
   const reporter = newCallReporter(options);
   const starts = newCallStarts(options);
+  const questions = newCallQuestions({ ...options, recordStart: starts.recordAnyway });
 
   async function run(call: HeldCall): Promise<void> {
     const noted = ledger.find(call.effect);
     if (noted !== null) {
       schedule.endRun(call);
       await reporter.settle(call, noted.event ?? unknownSettlement(call.effect));
+      options.startReady();
+      return;
+    }
+    const unresumed = whyUnresumed(call, options.executors);
+    if (unresumed !== null) {
+      schedule.endRun(call);
+      await reporter.settle(call, unresumedSettlement(call.effect, unresumed));
       options.startReady();
       return;
     }
@@ -87,13 +106,33 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     if (!leases.isFresh(effect)) return mustEnd(call) ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
     const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms } = effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
-    const context = contextFor(call, putBlob);
-    const { code, args } = ready.right;
+    const { code, args, resume } = ready.right;
     const bounds = { clock, timeoutMs: timeout_ms, stop: call.stop, redactor: options.redactor };
-    return await runBounded(async () => await code.run(effect, args, context), bounds);
+    const run = async (time: RunTime): Promise<unknown> => {
+      const tools = questions.toolsFor(call, time);
+      const context = contextFor(call, { putBlob, resume, ...tools, ...(code.resumes === true ? {} : NO_NOTES) });
+      return await code.run(effect, args, context);
+    };
+    const end = await runBounded(run, bounds);
+    return end.asked === undefined || code.resumes === true ? end : { ...end, ...NOT_RESUMING };
   }
 
-  async function report(call: HeldCall, end: CallEnd): Promise<void> {
+  /** Ends the attempt with its question; one that cannot be put ends the call. */
+  async function leave(call: HeldCall, end: CallEnd, asked: CallAsk): Promise<void> {
+    const { redactor } = options;
+    const isSecret = redactor.value(asked.state) !== asked.state;
+    const fault = isSecret ? STATE_HAS_SECRET : await refusalOf(questions.leave(call, asked));
+    if (fault === null) reporter.leave(call);
+    else if (call.stop.why !== null || ENDING.has(fault.code)) {
+      await report(call, { ...end, outcome: 'cancelled', report: failedReport('cancelled', NOT_ASKED_ENDING) });
+    } else await report(call, { ...end, report: failedReport('question_refused', `${fault.code}: ${fault.message}`) });
+  }
+
+  async function report(call: HeldCall, { asked, ...end }: CallEnd): Promise<void> {
+    if (asked !== undefined) {
+      await leave(call, end, asked);
+      return;
+    }
     const event = await settlementOf(call.effect, end, putBlob).catch((error: unknown) =>
       unreportableSettlement(call.effect, { code: 'blob_refused', message: messageOf(error) }),
     );
@@ -127,20 +166,61 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
   };
 }
 
-function contextFor({ effect, stop }: HeldCall, putBlob: PutBlob): CallContext {
+type Given = Pick<CallContext, 'ask' | 'note' | 'putBlob'> & { readonly resume: ResumedWith | undefined };
+
+function contextFor({ effect, stop }: HeldCall, { resume, ...given }: Given): CallContext {
   const { timeout_ms: timeoutMs, output_bytes_max: outputBytesMax, previewed } = effect;
-  const limits = { timeoutMs, outputBytesMax, putBlob };
-  return contextOf(stop, previewed === undefined ? limits : { ...limits, previewed });
+  return contextOf(stop, {
+    timeoutMs,
+    outputBytesMax,
+    ...given,
+    ...(previewed === undefined ? {} : { previewed }),
+    ...(resume === undefined ? {} : { resume }),
+  });
 }
+
+/** Why this process cannot continue what an attempt before began; null when there is nothing to continue, or it can. */
+function whyUnresumed({ effect: { resume, tool_id } }: HeldCall, executors: Executors): string | null {
+  const executor = executors.find(tool_id);
+  return resume === undefined || executor === null || executor.resumes === true
+    ? null
+    : `An earlier attempt began this call, and the executor of "${tool_id}" cannot continue it`;
+}
+
+/** Why the question was not recorded; null when it was. */
+async function refusalOf(
+  asking: Promise<Either<Rejection, void>>,
+): Promise<Pick<Rejection, 'code' | 'message'> | null> {
+  const answer = await asking.catch((error: unknown) => left(reject('internal', '', messageOf(error))));
+  return isLeft(answer) ? answer.left : null;
+}
+
+const NO_NOTES: Pick<CallContext, 'note'> = {
+  note: () => Promise.reject(new Error(NOT_NOTING)),
+};
 
 /** The exact arguments of a call and the code that runs it; the report of a call that must not run. */
 async function readyToRun(
-  { planCheck, executors }: CallRunnerOptions,
+  { planCheck, executors, readBlob }: CallRunnerOptions,
   { effect, batch: { plan } }: HeldCall,
-): Promise<ReturnType<typeof codeFor>> {
+): Promise<Either<CallReport, Ready>> {
   const toolRef = planCheck.toolRefOf(effect, plan);
   const args = await planCheck.check(effect, plan);
-  return isLeft(args) ? args : codeFor(effect, executors.find(effect.tool_id), toolRef, args.right);
+  if (isLeft(args)) return args;
+  const code = codeFor(effect, executors.find(effect.tool_id), toolRef, args.right);
+  if (isLeft(code) || effect.resume === undefined) return code;
+  const { state, ...resume } = effect.resume;
+  if (state === undefined) return right({ ...code.right, resume });
+  if (isInline(state)) return right({ ...code.right, resume: { ...resume, state: state.text } });
+  const read = await readBlob(state.ref);
+  if (isLeft(read)) return left(failedReport('resume_unreadable', read.left.message));
+  return right({ ...code.right, resume: { ...resume, state: new TextDecoder().decode(read.right) } });
+}
+
+interface Ready {
+  readonly code: Executor;
+  readonly args: JsonObject;
+  readonly resume?: ResumedWith;
 }
 
 /** The executor of a call; the report of a call that this process has no code for, or cannot compare the files of. */
@@ -149,7 +229,7 @@ function codeFor(
   executor: Executor | null,
   planned: Digest | null,
   args: JsonObject,
-): Either<CallReport, { readonly code: Executor; readonly args: JsonObject }> {
+): Either<CallReport, Ready> {
   if (executor === null) {
     return left(failedReport('executor_missing', `no executor of this bridge runs "${tool_id}"`));
   }
@@ -168,15 +248,31 @@ const NOT_COMPARED =
   'the call was not run: a person allowed it with a preview, and this bridge cannot compare the files with those of the ' +
   'preview. Make the call again if it is still needed.';
 
+/** An executor that asked and cannot continue. */
+const NOT_RESUMING = {
+  asked: undefined,
+  report: failedReport('invalid_output', 'the executor ended with a question, and cannot continue: give it "resumes"'),
+};
+const NOT_NOTING = 'the executor notes what it waits for, and cannot continue: give it "resumes"';
+const NOT_ASKED_ENDING = 'stopped because the run was ended; its question was not put to a person';
+
+const STATE_HAS_SECRET = {
+  code: 'secret',
+  message: 'the state of the call contains a secret, so it cannot be recorded',
+};
+
+/** The run ends, so nobody is asked any more. */
+const ENDING: ReadonlySet<string> = new Set<string>(['wrong_phase', 'call_not_running'] satisfies Rejection['code'][]);
+
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';
 
 /** Its start is recorded and it must not run twice, so no other bridge will run it: this one reports its end. */
 const mustEnd = ({ started, effect }: HeldCall): boolean => started && !effect.repeatable;
 
-// Stopped while another bridge may run it, and not cancelled by the engine: it stays owed.
+// Stopped while another bridge may run it, or wait for what it began, and not cancelled by the engine: it stays owed.
 const isAbandoned = (call: HeldCall): boolean =>
-  !mustEnd(call) && (call.stop.why === 'lost' || call.stop.why === 'stopping');
+  (!mustEnd(call) || call.noted) && (call.stop.why === 'lost' || call.stop.why === 'stopping');
 
 /** Random text that distinguishes this process from others. */
 export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

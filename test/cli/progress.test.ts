@@ -95,7 +95,7 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   ToolCallAsked: [
     batch().started('a'),
     (of) => of.asked('a', { message: 'Which\u0007\none?', from: 'a\u202Eb' }),
-    ['  ? once asks (a‮b): Which␇ one?'],
+    ['  ? once asks (a<U+202E>b): Which␇ one?'],
   ],
   HostSessionUpdated: [run(), (of) => of.hostReady(), ['  host session ready']],
   ToolRegistrySet: [
