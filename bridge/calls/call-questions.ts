@@ -1,6 +1,6 @@
 // What a running call tells the engine before it ends: what its work outside is called, and what it asks a person. Both are
 // durable before the executor goes on (docs/bridge.md, "Calls that outlive a bridge, and calls that ask").
-import { type Either, isRight, left } from 'fp-ts/lib/Either.js';
+import { type Either, isRight } from 'fp-ts/lib/Either.js';
 import { CallHandle, CallQuestion, type ElicitationAnswer, WITHDRAWN } from '../../schemas/elicitation.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -8,9 +8,10 @@ import { eventIdOf } from '../engine-link/event-id.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
 import { type PutBlob, contentOf } from '../engine-link/text-content.ts';
 import type { CallAsk } from '../executors/call-ask.ts';
-import type { RunTime } from '../executors/bounded-run.ts';
+import type { CallEnd, RunTime } from '../executors/bounded-run.ts';
+import { failedReport } from '../executors/call-report.ts';
 import type { CallContext } from '../executors/executors.ts';
-import type { Log } from '../log.ts';
+import { type Log, messageOf } from '../log.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { HeldCall } from './held-call.ts';
 
@@ -27,8 +28,8 @@ interface CallQuestionsOptions {
 export interface CallQuestions {
   /** What the executor of a call may tell while it runs. `time` stops while a person is asked. */
   toolsFor(call: HeldCall, time: RunTime): Pick<CallContext, 'note' | 'ask'>;
-  /** Puts the question with which an attempt ended. Left: it was not recorded, and the call must settle. */
-  leave(call: HeldCall, asked: CallAsk): Promise<Either<Rejection, void>>;
+  /** Puts the question with which an attempt ended: `left`, or how the call ends because it cannot be put. */
+  leave(call: HeldCall, asked: CallAsk): Promise<'left' | Pick<CallEnd, 'outcome' | 'report'>>;
 }
 
 export function newCallQuestions(options: CallQuestionsOptions): CallQuestions {
@@ -43,7 +44,7 @@ export function newCallQuestions(options: CallQuestionsOptions): CallQuestions {
     const { batch_id, call_id, attempt, effect_id, session_id } = effect;
     told += 1;
     const event_id = eventIdOf(effect_id, `${what}/${nonce}/${told}`);
-    return await outbox.report(session_id, { ...event, batch_id, call_id, attempt, event_id } as Ingress, effect_id);
+    return await outbox.report(session_id, { ...event, batch_id, call_id, attempt, event_id }, effect_id);
   }
 
   async function note(call: HeldCall, handle: string): Promise<boolean> {
@@ -67,6 +68,19 @@ export function newCallQuestions(options: CallQuestionsOptions): CallQuestions {
 
   const isOnRecord = async (call: HeldCall): Promise<boolean> => call.started || (await recordStart(call));
 
+  /** Why the question was not recorded; null when it was. */
+  async function leaveWith(call: HeldCall, { ask: question, state }: CallAsk): Promise<Rejection | null> {
+    if (redactor.value(state) !== state) return STATE_HAS_SECRET;
+    if (!(await isOnRecord(call))) return NOT_STARTED;
+    try {
+      const resume = await contentOf(state, putBlob);
+      const answer = await tell(call, 'asked', { kind: 'ToolCallAsked', question: redactor.value(question), resume });
+      return isRight(answer) ? null : answer.left;
+    } catch (error) {
+      return reject('internal', '', messageOf(error));
+    }
+  }
+
   function logAsked({ effect: { session_id, batch_id, call_id, tool_id } }: HeldCall, ends: boolean): void {
     log({ event: 'call_asked', session_id, batch_id, call_id, tool_id, ends });
   }
@@ -84,15 +98,25 @@ export function newCallQuestions(options: CallQuestionsOptions): CallQuestions {
         },
       };
     },
-    async leave(call, { ask: question, state }) {
-      if (!(await isOnRecord(call))) return left(NOT_STARTED);
-      const resume = await contentOf(state, putBlob);
-      const answer = await tell(call, 'asked', { kind: 'ToolCallAsked', question: redactor.value(question), resume });
-      if (isRight(answer)) logAsked(call, true);
-      return answer;
+    async leave(call, asked) {
+      const fault = await leaveWith(call, asked);
+      if (fault === null) {
+        logAsked(call, true);
+        return 'left';
+      }
+      return call.stop.why !== null || ENDING.has(fault.code)
+        ? { outcome: 'cancelled', report: failedReport('cancelled', NOT_ASKED) }
+        : { outcome: 'failed', report: failedReport('question_refused', `${fault.code}: ${fault.message}`) };
     },
   };
 }
+
+const NOT_ASKED = 'stopped because the run was ended; its question was not put to a person';
+
+const STATE_HAS_SECRET = reject('invalid_value', '/resume', 'the state of the call contains a secret');
+
+/** The run ends, so nobody is asked any more. */
+const ENDING: ReadonlySet<Rejection['code']> = new Set<Rejection['code']>(['call_not_running', 'wrong_phase']);
 
 const NOT_STARTED = reject('call_not_running', '/call_id', 'the start of the call was not recorded');
 

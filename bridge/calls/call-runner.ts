@@ -2,8 +2,8 @@
 // releases the lease.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { isInline } from '../../schemas/content.ts';
+import type { Ingress } from '../../schemas/event.ts';
 import type { Digest, OwnerId } from '../../schemas/ids.ts';
-import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { CallSchedule } from './call-schedule.ts';
 import type { PutBlob } from '../engine-link/text-content.ts';
@@ -13,7 +13,6 @@ import { newCallStarts } from './call-start.ts';
 import { type CallEnd, type RunTime, notRun, runBounded } from '../executors/bounded-run.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
-import type { CallAsk } from '../executors/call-ask.ts';
 import {
   type CallContext,
   type Executor,
@@ -63,23 +62,16 @@ export interface CallRunner {
 }
 
 export function newCallRunner(options: CallRunnerOptions): CallRunner {
-  const { schedule, leases, ledger, putBlob, clock, log } = options;
+  const { schedule, leases, putBlob, log } = options;
   const reporter = newCallReporter(options);
   const starts = newCallStarts(options);
   const questions = newCallQuestions({ ...options, recordStart: starts.recordAnyway });
 
   async function run(call: HeldCall): Promise<void> {
-    const noted = ledger.find(call.effect);
-    if (noted !== null) {
+    const known = knownEnd(options, call);
+    if (known !== null) {
       schedule.endRun(call);
-      await reporter.settle(call, noted.event ?? unknownSettlement(call.effect));
-      options.startReady();
-      return;
-    }
-    const unresumed = whyUnresumed(call, options.executors);
-    if (unresumed !== null) {
-      schedule.endRun(call);
-      await reporter.settle(call, unresumedSettlement(call.effect, unresumed));
+      await reporter.settle(call, known);
       options.startReady();
       return;
     }
@@ -87,7 +79,7 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     schedule.endRun(call);
     options.startReady();
     if (end !== null && !isAbandoned(call)) await report(call, end);
-    else drop(call, call.stop.why ?? 'start_refused');
+    else drop(options, call, call.stop.why ?? 'start_refused');
     options.startReady();
   }
 
@@ -104,35 +96,21 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     }
     // If this process was suspended meanwhile, another bridge may hold the call by now, or run calls that conflict with it.
     if (!leases.isFresh(effect)) return mustEnd(call) ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
-    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms } = effect;
+    const { session_id, batch_id, call_id, tool_id, group, attempt } = effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
-    const { code, args, resume } = ready.right;
-    const bounds = { clock, timeoutMs: timeout_ms, stop: call.stop, redactor: options.redactor };
-    const run = async (time: RunTime): Promise<unknown> => {
-      const tools = questions.toolsFor(call, time);
-      const context = contextFor(call, { putBlob, resume, ...tools, ...(code.resumes === true ? {} : NO_NOTES) });
-      return await code.run(effect, args, context);
-    };
-    const end = await runBounded(run, bounds);
-    return end.asked === undefined || code.resumes === true ? end : { ...end, ...NOT_RESUMING };
-  }
-
-  /** Ends the attempt with its question; one that cannot be put ends the call. */
-  async function leave(call: HeldCall, end: CallEnd, asked: CallAsk): Promise<void> {
-    const { redactor } = options;
-    const isSecret = redactor.value(asked.state) !== asked.state;
-    const fault = isSecret ? STATE_HAS_SECRET : await refusalOf(questions.leave(call, asked));
-    if (fault === null) reporter.leave(call);
-    else if (call.stop.why !== null || ENDING.has(fault.code)) {
-      await report(call, { ...end, outcome: 'cancelled', report: failedReport('cancelled', NOT_ASKED_ENDING) });
-    } else await report(call, { ...end, report: failedReport('question_refused', `${fault.code}: ${fault.message}`) });
+    return await runCode(options, call, ready.right, (time) => questions.toolsFor(call, time));
   }
 
   async function report(call: HeldCall, { asked, ...end }: CallEnd): Promise<void> {
-    if (asked !== undefined) {
-      await leave(call, end, asked);
+    const left = asked === undefined ? null : await questions.leave(call, asked);
+    if (left === 'left') {
+      reporter.leave(call);
       return;
     }
+    await settle(call, left === null ? end : { ...end, ...left });
+  }
+
+  async function settle(call: HeldCall, end: CallEnd): Promise<void> {
     const event = await settlementOf(call.effect, end, putBlob).catch((error: unknown) =>
       unreportableSettlement(call.effect, { code: 'blob_refused', message: messageOf(error) }),
     );
@@ -149,21 +127,44 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     }
   }
 
-  // The lease of a call that stops with its bridge is given back with all others; any other lease is left to expire.
-  function drop(call: HeldCall, why: string): void {
-    schedule.drop(call);
-    if (why !== 'stopping') leases.end(call.effect);
-    const { session_id, batch_id, call_id, tool_id } = call.effect;
-    log({ event: 'call_dropped', session_id, batch_id, call_id, tool_id, why });
-  }
-
   return {
     run,
     stop(call, why) {
-      if (call.phase === 'waiting') drop(call, why);
+      if (call.phase === 'waiting') drop(options, call, why);
       else call.stop.stop(why);
     },
   };
+}
+
+// The lease of a call that stops with its bridge is given back with all others; any other lease is left to expire.
+function drop({ schedule, leases, log }: CallRunnerOptions, call: HeldCall, why: string): void {
+  schedule.drop(call);
+  if (why !== 'stopping') leases.end(call.effect);
+  const { session_id, batch_id, call_id, tool_id } = call.effect;
+  log({ event: 'call_dropped', session_id, batch_id, call_id, tool_id, why });
+}
+
+/** How a call settles that is not run here, because an earlier process began it. */
+function knownEnd({ ledger, executors }: CallRunnerOptions, call: HeldCall): Ingress | null {
+  const noted = ledger.find(call.effect);
+  if (noted !== null) return noted.event ?? unknownSettlement(call.effect);
+  const unresumed = whyUnresumed(call, executors);
+  return unresumed === null ? null : unresumedSettlement(call.effect, unresumed);
+}
+
+/** Runs the code of a call within its bounds; `toolsFor`: what it may tell meanwhile. */
+async function runCode(
+  { clock, putBlob, redactor }: CallRunnerOptions,
+  call: HeldCall,
+  { code, args, resume }: Ready,
+  toolsFor: (time: RunTime) => Pick<CallContext, 'ask' | 'note'>,
+): Promise<CallEnd> {
+  const run = async (time: RunTime): Promise<unknown> => {
+    const tools = { ...toolsFor(time), ...(code.resumes === true ? {} : NO_NOTES) };
+    return await code.run(call.effect, args, contextFor(call, { putBlob, resume, ...tools }));
+  };
+  const end = await runBounded(run, { clock, timeoutMs: call.effect.timeout_ms, stop: call.stop, redactor });
+  return end.asked === undefined || code.resumes === true ? end : { ...end, ...NOT_RESUMING };
 }
 
 type Given = Pick<CallContext, 'ask' | 'note' | 'putBlob'> & { readonly resume: ResumedWith | undefined };
@@ -185,14 +186,6 @@ function whyUnresumed({ effect: { resume, tool_id } }: HeldCall, executors: Exec
   return resume === undefined || executor === null || executor.resumes === true
     ? null
     : `An earlier attempt began this call, and the executor of "${tool_id}" cannot continue it`;
-}
-
-/** Why the question was not recorded; null when it was. */
-async function refusalOf(
-  asking: Promise<Either<Rejection, void>>,
-): Promise<Pick<Rejection, 'code' | 'message'> | null> {
-  const answer = await asking.catch((error: unknown) => left(reject('internal', '', messageOf(error))));
-  return isLeft(answer) ? answer.left : null;
 }
 
 const NO_NOTES: Pick<CallContext, 'note'> = {
@@ -254,15 +247,6 @@ const NOT_RESUMING = {
   report: failedReport('invalid_output', 'the executor ended with a question, and cannot continue: give it "resumes"'),
 };
 const NOT_NOTING = 'the executor notes what it waits for, and cannot continue: give it "resumes"';
-const NOT_ASKED_ENDING = 'stopped because the run was ended; its question was not put to a person';
-
-const STATE_HAS_SECRET = {
-  code: 'secret',
-  message: 'the state of the call contains a secret, so it cannot be recorded',
-};
-
-/** The run ends, so nobody is asked any more. */
-const ENDING: ReadonlySet<string> = new Set<string>(['wrong_phase', 'call_not_running'] satisfies Rejection['code'][]);
 
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';

@@ -24,7 +24,7 @@ export interface CallStarts {
   /** Makes the start durable if it must be before the call runs; returns false when the engine did not record it. */
   record(call: HeldCall): Promise<boolean>;
   /** Makes the start durable in any case: only a running call may ask, or note what it waits for. */
-  recordAnyway(call: HeldCall): Promise<boolean>;
+  readonly recordAnyway: (call: HeldCall) => Promise<boolean>;
 }
 
 export function newCallStarts(options: CallStartsOptions): CallStarts {

@@ -6,6 +6,7 @@ import { isTerminal } from '../../reducers/call-status.ts';
 import { compactedPart, owesCompaction } from '../../reducers/compaction.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
+import { answersTo, elicitation } from './question-effects.ts';
 import type { Effect, EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
@@ -116,29 +117,6 @@ function batchEffects(state: SessionState, run: RunState, batch: ActiveToolBatch
   return [...stops(state, batch), ...callEffects(state, run, batch)];
 }
 
-/** The answers to questions of running calls: while the run ends, too, because its end withdraws their questions. */
-function answersTo(state: SessionState): readonly EffectOfKind<'tool.answer'>[] {
-  const { session_id, active_tool_batch: batch, detached = [] } = state;
-  const running = batch === null || batch.running === 0 ? [] : runningCalls(batch);
-  return [...running, ...detached].flatMap(({ batch_id, call_id, attempt, owner, answer: owed }) => {
-    if (owed === undefined) return [];
-    const { answer, number, question } = owed;
-    const effect_id = brand<'EffectId'>(`${batch_id}/${call_id}/${attempt}/answer-${number}`);
-    return [
-      { kind: 'tool.answer' as const, effect_id, session_id, batch_id, call_id, attempt, owner, question, answer },
-    ];
-  });
-}
-
-type Running = Pick<CallState, 'answer' | 'attempt' | 'owner'> &
-  Pick<EffectOfKind<'tool.answer'>, 'batch_id' | 'call_id'>;
-
-const runningCalls = (batch: ActiveToolBatch): readonly Running[] =>
-  batch.plan.planned_calls.flatMap(({ call_id }) => {
-    const call = callStateOf(batch, call_id);
-    return call?.status === 'running' ? [{ ...call, batch_id: batch.batch_id, call_id }] : [];
-  });
-
 /** The running calls to stop although their run goes on, because they are denied by now. */
 function stops(state: SessionState, batch: ActiveToolBatch): readonly Effect[] {
   if (batch.running === 0) return [];
@@ -161,7 +139,7 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
-    if (call.status === 'running' && call.question !== undefined) owed.push(elicitation(state, batch, planned, call));
+    owed.push(...askedBy(state, batch, planned, call));
     if (call.preview_until_ms !== undefined) owed.push(previewOf(state, { batch, planned, call, position }));
     if (effect !== null || isForPerson(planned, call) || open.some((id) => waitForPerson.has(id)))
       waitForPerson.add(call_id);
@@ -174,6 +152,10 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
   }
   return owed;
 }
+
+/** What a call asks that keeps running. */
+const askedBy = (state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall, call: CallState) =>
+  call.status === 'running' && call.question !== undefined ? [elicitation(state, batch, planned, call)] : [];
 
 interface OpenCall {
   readonly batch: ActiveToolBatch;
@@ -205,29 +187,6 @@ function question(state: SessionState, batch: ActiveToolBatch, planned: PlannedT
     ...asked(state, batch, planned),
     ...shown(callStateOf(batch, planned.call_id)),
     consent,
-  };
-}
-
-/** What the call itself asks. */
-function elicitation(
-  { session_id }: SessionState,
-  { batch_id }: ActiveToolBatch,
-  { call_id, tool_id, tool_name }: PlannedToolCall,
-  { attempt, due_at_ms, question: open, questions }: CallState,
-): EffectOfKind<'agent.elicitation'> {
-  invariant(open !== undefined, 'a call that asks has an open question');
-  return {
-    kind: 'agent.elicitation',
-    effect_id: brand(`${batch_id}/${call_id}/${attempt}/ask-${questions ?? 1}`),
-    session_id,
-    batch_id,
-    call_id,
-    attempt,
-    tool_id,
-    tool_name,
-    question: open.digest,
-    asked: open.asked,
-    ...(due_at_ms === undefined ? {} : { due_at_ms }),
   };
 }
 

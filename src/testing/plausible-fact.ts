@@ -3,11 +3,12 @@ import { callStateAt, positionOf } from '../../reducers/batch-index.ts';
 import { effects } from '../core/effects.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import { INGRESS_KINDS, type IngressKind } from '../../schemas/event.ts';
-import type { Attachments } from '../../schemas/content.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
-import { type Fact, type Loose, call, say } from './facts.ts';
+import { type Fact, call, say } from './facts.ts';
+import { filesOf } from './plausible-files.ts';
+import { plausibleAnswer, plausibleNote, plausibleQuestion } from './plausible-questions.ts';
 
 /** The numbers that decide: `what` (0 to 99) picks the kind of fact, `a` and `b` its details. */
 export interface Draw {
@@ -49,6 +50,12 @@ interface None {
 }
 
 type Ways = { readonly [K in IngressKind]: Answers<K> | Unasked<K> | (Answers<K> & Unasked<K>) | None };
+
+/** A fact about a call whose start is on record. */
+function whileRunning<F>(make: (owed: EffectOfKind<'tool.call'>, draw: number) => F | null) {
+  return (owed: EffectOfKind<'tool.call'>, { state, b }: From): F | null =>
+    isRunning(state, owed) ? make(owed, b) : null;
+}
 
 /**
  * Every kind of fact. When several kinds answer one effect, the first whose draw fits does: what is rare stands before what
@@ -108,27 +115,8 @@ const WAYS: Ways = {
       },
     },
   },
-  ToolCallNoted: {
-    answers: {
-      'tool.call': (owed, { state, b }) =>
-        b % 7 === 2 && isRunning(state, owed)
-          ? { kind: 'ToolCallNoted', ...reportOf(owed), handle: `task-${b}` }
-          : null,
-    },
-  },
-  ToolCallAsked: {
-    answers: {
-      'tool.call': (owed, { state, b }) =>
-        b % 7 === 4 && isRunning(state, owed)
-          ? {
-              kind: 'ToolCallAsked',
-              ...reportOf(owed),
-              question: { message: `which of ${owed.call_id}?`, schema: { type: 'object' } },
-              ...(b % 2 === 0 ? { resume: say(`state ${b}`) } : {}),
-            }
-          : null,
-    },
-  },
+  ToolCallNoted: { answers: { 'tool.call': whileRunning(plausibleNote) } },
+  ToolCallAsked: { answers: { 'tool.call': whileRunning(plausibleQuestion) } },
   LeaseExpired: {
     answers: {
       'tool.call': (owed, { state, b }) =>
@@ -229,18 +217,7 @@ const WAYS: Ways = {
       }),
     },
   },
-  'user.elicitation_result': {
-    answers: {
-      'agent.elicitation': ({ batch_id, call_id, attempt, question }, { b }) => ({
-        kind: 'user.elicitation_result',
-        batch_id,
-        call_id,
-        attempt,
-        question,
-        ...(b % 3 === 0 ? { action: 'decline' } : { action: 'accept', content: { n: b } }),
-      }),
-    },
-  },
+  'user.elicitation_result': { answers: { 'agent.elicitation': (owed, { b }) => plausibleAnswer(owed, b) } },
   'user.interrupt': {
     unasked: ({ run_id, b }) => [
       { kind: 'user.interrupt', run_id },
@@ -277,13 +254,6 @@ const request = (a: number): FactOf<'RunRequested'> => ({
   input: say(`go ${a}`),
   ...filesOf(a),
 });
-
-/** One or two attachments for one draw in four. The fold reads no blob, so there need not be one. */
-function filesOf(draw: number): { readonly attachments?: Loose<Attachments> } {
-  if (draw % 4 > 0) return {};
-  const file = { bytes: draw, media_type: 'image/png' as const, ref: `sha256:${String(draw % 10).repeat(64)}` };
-  return { attachments: draw % 8 === 0 ? [file] : [file, { ...file, name: 'b.png' }] };
-}
 
 const hostSession = (host_session_status: 'ready' | 'closed'): FactOf<'HostSessionUpdated'> => ({
   kind: 'HostSessionUpdated',

@@ -246,7 +246,9 @@ describe('a call whose attempt ends with a question', () => {
   test('ends when its tool is denied meanwhile; the model reads that it was not tried again', () => {
     const denied = left.takes('ConsentPolicySet', { policy: policyOf({ tools: { once: 'deny' } }) });
     expect(statuses(denied)).toEqual(['rejected']);
-    expect(denied.callState('o')?.output).toMatchObject({ text: expect.stringContaining('An earlier attempt') as string });
+    expect(denied.callState('o')?.output).toMatchObject({
+      text: expect.stringContaining('An earlier attempt') as string,
+    });
   });
 
   test('asks for a permission before its next attempt where one is needed by then', () => {
@@ -306,8 +308,8 @@ describe('reports and answers that do not fit', () => {
       ['ToolCallNoted', { handle: 'task' }],
       ['ToolCallAsked', { question: { message: 'x' } }],
     ] as const) {
-      expect(queued.refusal(kind, { ...queued.attemptFields('o'), ...fields } as never).code).toBe('call_not_running');
-      expect(running.refusal(kind, { ...running.attemptFields('o'), attempt: 2, ...fields } as never).code).toBe(
+      expect(queued.refusal(kind, { ...queued.attemptFields('o'), ...fields }).code).toBe('call_not_running');
+      expect(running.refusal(kind, { ...running.attemptFields('o'), attempt: 2, ...fields }).code).toBe(
         'stale_attempt',
       );
     }

@@ -362,6 +362,7 @@ const keyOf = ({ session_id, effect_id }: { readonly session_id: string; readonl
 
 function wants(request: LeaseRequest, effect: Effect): boolean {
   if (effect.kind === 'wake' || isPersonEffect(effect) || !request.kinds.includes(effect.kind)) return false;
+  if (effect.kind === 'tool.answer') return effect.owner === request.owner;
   if (effect.kind === 'tool.cancel') return effect.owner === null || effect.owner === request.owner;
   if (effect.kind !== 'tool.call') return true;
   return request.tools.some((tool) =>
