@@ -1,5 +1,4 @@
 // Picks the next fact of a random stream from a few numbers: mostly one that the phase waits for, sometimes another one.
-import { callStateAt, positionOf } from '../../reducers/batch-index.ts';
 import { effects } from '../core/effects.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import { INGRESS_KINDS, type IngressKind } from '../../schemas/event.ts';
@@ -8,7 +7,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { type Fact, call, say } from './facts.ts';
 import { filesOf } from './plausible-files.ts';
-import { plausibleAnswer, plausibleNote, plausibleQuestion } from './plausible-questions.ts';
+import { isRunning, plausibleAnswer, plausibleNote, plausibleQuestion } from './plausible-questions.ts';
 
 /** The numbers that decide: `what` (0 to 99) picks the kind of fact, `a` and `b` its details. */
 export interface Draw {
@@ -265,11 +264,6 @@ const reportOf = ({ batch_id, call_id, attempt }: EffectOfKind<'tool.call' | 'to
   call_id,
   attempt,
 });
-
-function isRunning({ active_tool_batch: batch }: SessionState, { call_id }: EffectOfKind<'tool.call'>): boolean {
-  const position = batch === null ? undefined : positionOf(batch, call_id);
-  return batch !== null && position !== undefined && callStateAt(batch, position)?.status === 'running';
-}
 
 const addressOf = ({
   batch_id,

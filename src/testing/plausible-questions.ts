@@ -1,6 +1,8 @@
 // What running calls note and ask in a random stream, and what people answer. Each draw makes one of them, or none.
+import { callStateAt, positionOf } from '../../reducers/batch-index.ts';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { IngressKind } from '../../schemas/event.ts';
+import type { SessionState } from '../../schemas/state.ts';
 import { type Fact, say } from './facts.ts';
 
 type FactOf<K extends IngressKind> = Extract<Fact, { readonly kind: K }>;
@@ -30,3 +32,9 @@ export const plausibleAnswer = (
   question,
   ...(draw % 3 === 0 ? { action: 'decline' as const } : { action: 'accept' as const, content: { n: draw } }),
 });
+
+/** Whether the start of a call is on record, and its end is not. */
+export function isRunning({ active_tool_batch: batch }: SessionState, { call_id }: EffectOfKind<'tool.call'>): boolean {
+  const position = batch === null ? undefined : positionOf(batch, call_id);
+  return batch !== null && position !== undefined && callStateAt(batch, position)?.status === 'running';
+}
