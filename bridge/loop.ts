@@ -166,6 +166,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     executors,
     ledger,
     schedule,
+    readBlob: (ref) => blobs.read(ref),
     planCheck: newPlanCheck((ref) => blobs.read(ref)),
     startReady,
   });
@@ -222,6 +223,8 @@ function beginEffect(
       return calls.add({ effect, epoch, askedAtMs }, plans);
     case 'tool.cancel':
       return calls.cancel(effect);
+    case 'tool.answer':
+      return calls.answer(effect);
     case 'llm.generate':
       return stoppableWork.begin(leased, (stop) => generates.run(effect, stop));
     case 'llm.compact':
@@ -241,6 +244,7 @@ function beginEffect(
     case 'wake':
     case 'agent.tool_use':
     case 'agent.custom_tool_use':
+    case 'agent.elicitation':
       // A bridge does not request these.
       return false;
   }
