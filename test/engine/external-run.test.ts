@@ -1,47 +1,48 @@
 // The calls of an external run: its host makes them under no lease, and no bridge may make them for it.
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { BRIDGE } from '../../schemas/access.ts';
-import { brand } from '../../schemas/ids.ts';
+import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import { must } from '../../src/client/must.ts';
 import { withAccess } from '../../src/client/with-access.ts';
-
-import { A, SESSION, callsIn, ingress, newWorld, packageOf, settled } from '../support/engine/world.ts';
+import { type Engine, startEngine } from '../../src/engine/engine.ts';
+import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
+import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { A, SESSION, callsIn, ingress, leaseRequest, packageOf } from '../support/engine/world.ts';
 import { FREE } from '../support/tools.ts';
 
-const config = { provider: 'external', model: 'host' };
 const calls = [{ call_id: 'a', tool_name: 'free', arguments: {} }];
 const observed = ingress({ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls });
 
-async function running() {
-  const world = await newWorld();
-  await world.talk.create(packageOf([FREE]));
-  await world.talk.submit([{ kind: 'RunRequested', input: { text: 'go' }, run_overrides: config }]);
-  return world;
+let engine: Engine;
+
+async function running(provider: string) {
+  engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+  const { client } = engine;
+  const consent = CONSENT_PRESETS.allow_all;
+  const tool_package = packageOf([FREE]);
+  await must(client.createSession({ session_id: SESSION, tool_package, consent, config: { provider } }));
+  await must(client.submit(SESSION, { events: [ingress({ kind: 'RunRequested', input: { text: 'go' } })] }));
+  return client;
 }
 
-test('an operator reports the calls without a lease; the bridge runs them, and owes no generate', async () => {
-  const { engine, talk } = await running();
-  expect(await talk.leased(A, { wait_ms: 0 })).toEqual([]);
-  expect((await must(engine.client.submit(SESSION, { events: [observed] }))).version).toBe(2);
-  const [call] = callsIn(await talk.lease(A));
-  await talk.submit([settled(call ?? expect.fail('no call is leased'))], A);
-  expect(await talk.leased(A)).toEqual(['batch-1/settle']);
+afterEach(() => engine.close());
+
+test('an operator reports the calls without a lease; the bridge runs them, and is owed no generate', async () => {
+  const client = await running('external');
+  expect((await must(client.lease(leaseRequest(A)))).effects).toEqual([]);
+  expect((await must(client.submit(SESSION, { events: [observed] }))).version).toBe(2);
+  const granted = await must(client.lease(leaseRequest(A)));
+  expect(callsIn(granted).map(({ call_id }) => call_id)).toEqual(['a']);
 });
 
 test('a bridge is refused', async () => {
-  const { engine } = await running();
-  const bridge = withAccess(engine.client, BRIDGE);
-  expect(await bridge.submit(SESSION, { events: [observed], owner: A })()).toMatchObject({
-    left: { code: 'forbidden', path: '/owner' },
-  });
+  const bridge = withAccess(await running('external'), BRIDGE);
+  const refused = await bridge.submit(SESSION, { events: [observed], owner: A })();
+  expect(refused).toMatchObject({ left: { code: 'forbidden', path: '/events/0/owner' } });
 });
 
-test('the effect of a run with a model is reported under its lease, as before', async () => {
-  const world = await newWorld();
-  await world.talk.create(packageOf([FREE]));
-  await world.talk.run();
-  const events = [observed];
-  expect(await world.engine.client.submit(brand(SESSION), { events })()).toMatchObject({
-    left: { code: 'lease_required' },
-  });
+test('the calls of a run with a model are reported under its lease, as before', async () => {
+  const client = await running('openai');
+  const refused = await client.submit(SESSION, { events: [observed] })();
+  expect(refused).toMatchObject({ left: { code: 'lease_required' } });
 });
