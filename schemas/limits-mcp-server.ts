@@ -9,6 +9,8 @@ export const HOST_CALLS_WAITING_MAX = 256;
 export const HOST_BATCH_CHARS_MAX = 262_144;
 /** Bytes of one line of a host; a longer one is skipped to its end and answered with an error. */
 export const HOST_LINE_BYTES_MAX = BODY_BYTES_MAX;
+/** Calls of one host that ended last and are kept in memory; an earlier one that the host comes back for is read from the log. */
+export const HOST_ENDED_KEPT_MAX = 256;
 /** Milliseconds that a call which a host retries is held while it still waits for a person, before it is told so again. */
 export const HOST_HOLD_MS = 20_000;
 /** Seconds in which a host may go on with a call that waits for a person; afterwards its result is in the log only. */

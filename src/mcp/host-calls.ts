@@ -2,6 +2,8 @@
 // Nothing is kept here that the log does not say, but who waits for which call.
 import { randomUUID } from 'node:crypto';
 import { isLeft } from 'fp-ts/lib/Either.js';
+import { callStateOf } from '../../reducers/batch-index.ts';
+import { isTerminal } from '../../reducers/call-status.ts';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { Ingress, IngressEvent } from '../../schemas/event.ts';
 import { type CallId, type SessionId, brand } from '../../schemas/ids.ts';
@@ -9,6 +11,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import {
   HOST_BATCH_CHARS_MAX,
   HOST_CALLS_WAITING_MAX,
+  HOST_ENDED_KEPT_MAX,
   HOST_SUBMITS_MAX,
   HOST_SUBMIT_AGAIN_MS,
   HOST_WINDOW_MS,
@@ -37,7 +40,10 @@ export type CallAnswer =
 export interface HostCalls {
   /** Makes a call. It is answered when it has ended, or when nothing goes on before a person answers. */
   call(tool: string, args: JsonObject, options?: CallOptions): Promise<CallAnswer>;
-  /** The answer of a call that was made before, once it is another than `asks`, or when the signal aborts. */
+  /**
+   * The answer of a call that was made before, once it is another than `asks`, or when the signal aborts. Null when the log
+   * must be searched for it.
+   */
   again(id: CallId, signal: AbortSignal): Promise<CallAnswer | null>;
   /** Calls that wait for a batch or for their end. */
   open(): number;
@@ -84,7 +90,10 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
   const unread = feed.read({
     onEvents: (events, state) => {
       for (const { event } of events) note(event);
-      for (const call of ends.add(events)) tell(call.call.call_id, { kind: 'ended', call });
+      for (const call of ends.add(events)) {
+        keep(call);
+        tell(call.call.call_id, { kind: 'ended', call });
+      }
       tellAsked(state);
       // A batch is over, or the run may go on: calls that came meanwhile are the next batch.
       if (queue.length > 0 && cancelTimer === null) void flush();
@@ -97,6 +106,14 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
       for (const made of queue.splice(0)) made.answer(refusal(why));
     },
   });
+
+  /** Calls that ended lately: a host comes back for them. Those before are found in the log. */
+  const lately = new Map<CallId, EndedCall>();
+
+  function keep(call: EndedCall): void {
+    lately.set(call.call.call_id, call);
+    for (const id of lately.keys()) if (lately.size > HOST_ENDED_KEPT_MAX) lately.delete(id);
+  }
 
   /** The calls of this host that are submitted or in the log, and who is told where they are. */
   const noted = new Map<CallId, CallOptions>();
@@ -237,28 +254,25 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
       }),
     again: (id, signal) =>
       new Promise((resolve) => {
-        const action = requiredActions(feed.state()).find(({ call_id }) => call_id === id);
-        const isOpen = feed.state().active_tool_batch?.observed.some(({ call_id }) => call_id === id) === true;
-        if (closed !== null || !isOpen) {
-          resolve(closed === null ? null : refusal(closed));
-          return;
-        }
         let forget = (): void => undefined;
-        const stop = (): void => {
+        const finish = (answer: CallAnswer | null): void => {
           forget();
-          resolve(action === undefined ? null : { kind: 'asks', action });
-        };
-        const listen = (answer: CallAnswer): void => {
-          // It is told with every event that the call still waits: that is nothing new.
-          if (answer.kind === 'asks' && !signal.aborted) {
-            forget = hear(id, listen);
-            return;
-          }
           signal.removeEventListener('abort', stop);
           resolve(answer);
         };
-        forget = hear(id, listen);
+        const stop = (): void => finish(askedNow(feed.state(), id));
+        const look = (state: SessionState): boolean => {
+          if (isOpen(state, id) && !isBlocked(state, id)) return false;
+          const call = lately.get(id);
+          finish(call === undefined ? busyNow(state, id) : { kind: 'ended', call });
+          return true;
+        };
+        if (look(feed.state())) return;
         signal.addEventListener('abort', stop, { once: true });
+        forget = feed.read({
+          onEvents: (_events, state) => void look(state),
+          onEnd: (why) => finish(refusal(why)),
+        });
         if (signal.aborted) stop();
       }),
     open: () => queue.length + waiting.size,
@@ -268,6 +282,27 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
       cancelTimer?.();
     },
   };
+}
+
+/** Whether a call is in the open batch and has not ended. */
+function isOpen({ active_tool_batch: batch }: SessionState, id: CallId): boolean {
+  const status = batch === null ? undefined : callStateOf(batch, id)?.status;
+  return status !== undefined && !isTerminal(status);
+}
+
+/** Whether nothing goes on before a person answers for another call. */
+const isBlocked = (state: SessionState, id: CallId): boolean =>
+  askedNow(state, id) === null && !owesBridge(state) && requiredActions(state).length > 0;
+
+function askedNow(state: SessionState, id: CallId): CallAnswer | null {
+  const action = requiredActions(state).find(({ call_id }) => call_id === id);
+  return action === undefined ? null : { kind: 'asks', action };
+}
+
+/** For an open call behind another one that waits for a person; null for a call that has ended. */
+function busyNow(state: SessionState, id: CallId): CallAnswer | null {
+  const [action] = requiredActions(state);
+  return isOpen(state, id) && action !== undefined ? { kind: 'busy', action } : null;
 }
 
 const FULL: CallAnswer = {

@@ -1,6 +1,7 @@
 // A host outside, in one process: an engine in memory, a bridge that runs a few tools, and an MCP client on two streams. Time of
 // the host's calls is virtual; `passes` lets a batch begin.
 import { PassThrough } from 'node:stream';
+import { vi } from 'vitest';
 import { Client } from '@modelcontextprotocol/client';
 import type { ClientCapabilities, Transport } from '@modelcontextprotocol/client';
 import { type Executor, combineExecutors } from '../../../bridge/executors/executors.ts';
@@ -58,8 +59,8 @@ export interface Hosted {
   readonly ran: readonly string[];
   /** Lets the calls of `slow` end. */
   readonly release: () => void;
-  /** Lets the batch of the calls so far begin. */
-  readonly passes: () => Promise<void>;
+  /** Lets the batch begin once so many calls wait for one, or for their end. */
+  readonly passes: (calls?: number) => Promise<void>;
   connect(options?: ConnectOptions): Promise<Client>;
   /** Another host of the same session, as after a restart of the server. */
   reopened(): Promise<Hosted>;
@@ -69,7 +70,10 @@ export interface Hosted {
 export interface ConnectOptions {
   readonly modern?: boolean;
   readonly capabilities?: ClientCapabilities;
-  readonly transport?: (given: Transport) => Transport;
+  /** Whether the client comes back by itself to a call that needs input. */
+  readonly autoFulfil?: boolean;
+  /** Called whenever the server says that the tools have changed. */
+  readonly onToolsChanged?: () => void;
 }
 
 const KEY = 'k'.repeat(32);
@@ -104,16 +108,25 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
       clock,
       ran,
       release,
-      passes: () => clock.advance(HOST_WINDOW_MS),
-      connect: async ({ modern = false, capabilities = {}, transport = (given) => given } = {}) => {
+      passes: async (calls = 1) => {
+        await vi.waitUntil(() => host.calls.open() >= calls);
+        await clock.advance(HOST_WINDOW_MS);
+      },
+      connect: async ({ modern = false, capabilities = {}, autoFulfil = true, onToolsChanged } = {}) => {
         const [up, down] = [new PassThrough(), new PassThrough()];
         const options = { host, clock, key: KEY, hostAnswers, place: '' };
         void serveHost(options, { input: up, output: down }, ends.signal).catch(() => undefined);
         const client = new Client(
           { name: 'test-host', version: '1' },
-          { capabilities, ...(modern ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {}) },
+          {
+            capabilities,
+            ...(autoFulfil ? {} : { inputRequired: { autoFulfill: false } }),
+            ...(onToolsChanged === undefined
+              ? {}
+              : { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } } }),
+            ...(modern ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {}) },
         );
-        await client.connect(transport(pipeTransport(down, up)));
+        await client.connect(pipeTransport(down, up));
         return client;
       },
       reopened: () => open(host.session),
