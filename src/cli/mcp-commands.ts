@@ -4,7 +4,6 @@ import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { type Options, type Program, command, dataDir, sandboxOption, sessionArgument, textOption } from './command.ts';
 import { CommandFailure } from './output.ts';
-import { shellWord } from '../shown/shell-word.ts';
 
 /** The commands below `refold mcp`; one group for all of them. */
 export function addMcp(program: Program): void {
@@ -28,11 +27,15 @@ function addMcpServe(program: Program): void {
     'serve [session]',
     'an MCP server on standard input and output: a new session, or one to go on with',
     async (options, [session]) => {
-      const { mcpServeCommand } = await import('./commands/mcp-serve.ts');
+      const [{ mcpServeCommand }, { placeOf }] = await Promise.all([
+        import('./commands/mcp-serve.ts'),
+        import('./data-dir.ts'),
+      ]);
+      const directory = await dataDir(options);
       const policy = textOption(options, 'policy');
       return await mcpServeCommand({
-        dataDir: await dataDir(options),
-        place: await placeOf(options),
+        dataDir: directory,
+        place: placeOf(directory),
         workspace: workspaceOf(options),
         sandbox: textOption(options, 'sandbox') ?? 'auto',
         hostAnswers: options['hostAnswers'] === true,
@@ -54,12 +57,6 @@ function workspaceOf(options: Options): string {
   if (existsSync(workspace)) return workspace;
   const message = `there is no directory ${workspace}. Give an existing one with --workspace`;
   throw new CommandFailure('no_workspace', message);
-}
-
-/** How commands for people name the data directory, when it is not the usual one. */
-async function placeOf(options: Options): Promise<string> {
-  const [named, usual] = await Promise.all([dataDir(options), dataDir({})]);
-  return named === usual ? '' : `--data-dir ${shellWord(named)}`;
 }
 
 async function presetOf(policy: string, session: string | undefined) {
