@@ -68,6 +68,8 @@ export interface BridgeOptions {
   readonly secrets?: readonly string[];
   /** Which responses of models are kept as evidence: `all` by default, `off`, or those of the last N turns of a session. */
   readonly keepResponses?: KeepResponses;
+  /** Asks no model: `provider` is not used, and generates and compactions are left to other bridges. */
+  readonly toolsOnly?: boolean;
   /** Only undoes calls (puts back the files they changed). */
   readonly undoOnly?: boolean;
 }

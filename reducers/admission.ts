@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
 import { FOLLOW_UPS_MAX, REGISTRY_TOOLS_MAX, STEERS_MAX } from '../schemas/limits.ts';
 import { pointerSegment, type Rejection, reject } from '../schemas/rejection.ts';
-import type { FollowUp, RunState } from '../schemas/run.ts';
+import { type FollowUp, type RunState, isExternal } from '../schemas/run.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
 import type { ToolSpec } from '../schemas/tool-spec.ts';
@@ -128,10 +128,11 @@ const isReportOnDetached = (state: SessionState, event: IngressEvent): boolean =
 
 /**
  * Whether an event reports a generate or a compaction that is not owed: the other one is, the run is paused between two turns,
- * or it waits before a retry.
+ * it waits before a retry, or it is external, where the host only reports calls.
  */
 function reportsUnowed(run: RunState, event: IngressEvent): boolean {
   if (!('turn' in event)) return false;
+  if (isExternal(run) && event.kind !== 'ToolCallsObserved') return true;
   if ((run.retry?.not_before_ms ?? null) !== null) return true;
   const isCompaction = event.kind === 'ContextCompacted' || event.kind === 'CompactFailed';
   if (isCompaction !== owesCompaction(run)) return true;

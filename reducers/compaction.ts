@@ -3,7 +3,7 @@
 import type { EventOfKind } from '../schemas/event.ts';
 import { COMPACT_ENTRIES_MIN } from '../schemas/limits.ts';
 import { type Rejection, invariant, reject } from '../schemas/rejection.ts';
-import type { Compaction, ContextPolicy, RunState, Usage } from '../schemas/run.ts';
+import { type Compaction, type ContextPolicy, type RunState, type Usage, isExternal } from '../schemas/run.ts';
 import type { SessionState, TranscriptEntry, TranscriptState } from '../schemas/state.ts';
 import { type NextState, inOrder, liveRun } from './next-state.ts';
 
@@ -23,7 +23,8 @@ export function noteTokens(next: NextState, usage: Usage | undefined, context: C
 export function planCompaction(next: NextState, cause: Compaction['cause']): void {
   const run = liveRun(next);
   const { transcript } = next;
-  const isAboveMark = (transcript.used ?? 0) > (run.config.context?.mark ?? Infinity);
+  // The host of an external run has a conversation of its own.
+  const isAboveMark = !isExternal(run) && (transcript.used ?? 0) > (run.config.context?.mark ?? Infinity);
   const isDue = (cause === 'context_length' || isAboveMark) && canCompact(transcript, cause);
   if (isDue) next.run = inOrder({ ...run, compact: { answered: false, cause } });
   else if (run.compact !== undefined) next.run = withoutCompaction(run);

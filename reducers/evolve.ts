@@ -6,6 +6,7 @@ import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts
 import type { Version } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
 import { invariant } from '../schemas/rejection.ts';
+import { isExternal } from '../schemas/run.ts';
 import type { SessionState } from '../schemas/state.ts';
 import { loseCall, settleCall, startCall } from './batch.ts';
 import { type EffectiveToolsInput, computeEffectiveTools, waitsForHostSession } from './effective-tools.ts';
@@ -163,11 +164,15 @@ function derive(next: NextState, before: SessionState): void {
   pinOffer(next);
 }
 
-/** Pins the tools of a new turn: its calls are judged by what the model was offered. */
+/**
+ * Pins the tools of a new turn: its calls are judged by what the model was offered. The host of an external run lists the tools
+ * whenever they change, so that its offer follows them until it calls.
+ */
 function pinOffer(next: NextState): void {
   const { run, effective_tools } = next;
-  if (run?.phase !== 'generating' || run.offer !== null || owesCompaction(run)) return;
-  next.run = { ...run, offer: cutOffer(next, effective_tools) };
+  if (run?.phase !== 'generating' || owesCompaction(run)) return;
+  if (run.offer !== null && (!isExternal(run) || run.offer === effective_tools)) return;
+  next.run = { ...run, offer: isExternal(run) ? effective_tools : cutOffer(next, effective_tools) };
 }
 
 const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>

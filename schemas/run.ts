@@ -99,6 +99,15 @@ const optionalConfigFields = {
 /** The model of a config that names none. */
 export const MODEL_UNNAMED = 'default';
 
+/**
+ * The provider of a run whose calls come from a host outside, such as one that speaks the Model Context Protocol: no bridge is
+ * owed a generate, and the host reports `ToolCallsObserved`.
+ */
+export const EXTERNAL_PROVIDER = 'external';
+
+export const isExternal = ({ config }: { readonly config: Pick<RunConfig, 'provider'> }): boolean =>
+  config.provider === EXTERNAL_PROVIDER;
+
 /** The config of a session, which its runs start from, and the config of a run. */
 export const RunConfig = shape('RunConfig', configFields, optionalConfigFields);
 export type RunConfig = TypeOf<typeof RunConfig>;

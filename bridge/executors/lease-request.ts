@@ -10,27 +10,19 @@ interface Abilities {
   readonly executors: Executors;
   readonly sessions?: readonly SessionId[];
   readonly undoOnly?: boolean;
+  readonly toolsOnly?: boolean;
 }
 
-export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wanted {
+export function wantedBy({ executors, undoOnly, toolsOnly }: Abilities, max: number): Wanted {
   const opens = executors.find(OPEN_TOOL) === null ? [] : (['host_session.open'] as const);
   const undoes = executors.restore === null ? [] : (['call.undo'] as const);
+  const asks = toolsOnly === true ? [] : (['llm.generate', 'llm.compact'] as const);
   const previews = executors.previews ? (['call.preview'] as const) : [];
   return {
     kinds:
       undoOnly === true
         ? undoes
-        : [
-            'llm.generate',
-            'llm.compact',
-            'tool.call',
-            'tool.cancel',
-            'tool.answer',
-            'batch.settle',
-            ...opens,
-            ...undoes,
-            ...previews,
-          ],
+        : [...asks, 'tool.call', 'tool.cancel', 'tool.answer', 'batch.settle', ...opens, ...undoes, ...previews],
     tools: executors.tools,
     max,
     ...(executors.workspace === null ? {} : { workspace: executors.workspace }),

@@ -97,9 +97,13 @@ async function main(): Promise<void> {
   }
 }
 
-const settingsOf = ({ concurrency, sessions, undoOnly, keepResponses }: MainOptions, owner: OwnerId) => ({
+const settingsOf = (
+  { concurrency, sessions, undoOnly, provider, keepResponses }: MainOptions,
+  owner: OwnerId,
+) => ({
   owner,
   undoOnly,
+  toolsOnly: provider === 'none',
   keepResponses,
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),

@@ -9,9 +9,10 @@ import type { KeepResponses } from '../generate/exchange.ts';
 import { baseUrlFault } from '../providers/api/endpoint.ts';
 import { WorkspaceName } from '../../schemas/undo.ts';
 
-export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|api [options]
+export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR --provider recorded|api|none [options]
 
   --sandbox auto|none|bwrap   how commands are confined (auto)
+  --provider none             asks no model; leaves that to other bridges
   --recording FILE            the model's turns, or a cassette, with --provider recorded
   --record FILE               with --provider api: writes a cassette of all requests and responses, without secrets
   --keep-responses all|off|N  which responses of models are stored as evidence: all, none, or those of the last N turns
@@ -77,7 +78,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     return value;
   };
   const undoOnly = values['undo-only'] ?? false;
-  const provider = undoOnly ? 'none' : oneOf('provider', values.provider, ['recorded', 'api']);
+  const provider = undoOnly ? 'none' : oneOf('provider', values.provider, ['recorded', 'api', 'none']);
   if (provider === 'recorded' && values.recording === undefined)
     throw new Misuse('--recording FILE is required with --provider recorded');
   const api = oneOf('api', values.api, MODEL_SERVER_NAMES);

@@ -125,6 +125,7 @@ export function addProcesses(program: Program): void {
           host: textOption(options, 'host') ?? '127.0.0.1',
           allowRemote: options['allowRemote'] === true,
           exitWithParent: options['exitWithParent'] === true,
+          hostAnswers: options['hostAnswers'] === true,
           ...(options['leaseTtl'] === undefined ? {} : { leaseTtlMs: wholeNumber(options, 'leaseTtl', 100) }),
           ...(options['activeSessionsMax'] === undefined
             ? {}
@@ -141,6 +142,7 @@ export function addProcesses(program: Program): void {
     .option('--lease-ttl <ms>', 'how long a bridge may be silent before its leases expire')
     .option('--active-sessions-max <n>', 'the most sessions that may be active at a time (default: 16384)')
     .option('--drain-ms <ms>', 'how long a stop waits for running calls to be reported (default: 10000)')
+    .option('--host-answers', 'at /mcp: the answers of the host’s person count; a host may answer by itself')
     .option('--exit-with-parent', 'exit when standard input ends');
 
   command(

@@ -6,6 +6,7 @@ import { makeDirectory } from '../files/directories.ts';
 import { codeOf, reasonOf } from '../files/file-failure.ts';
 import { isSwitchPending } from '../journal/salvage/rebuild-switch.ts';
 import { cannotRead } from './files.ts';
+import { shellWord } from '../shown/shell-word.ts';
 import { CommandFailure } from './output.ts';
 
 /** The data directory: the option, REFOLD_DATA_DIR, or `.refold` in the home directory. */
@@ -16,6 +17,10 @@ export function dataDirOf(option: string | undefined): string {
   if (named !== '') return resolve(named);
   throw new CommandFailure('invalid_shape', 'the data directory is empty. Give --data-dir DIR');
 }
+
+/** How commands for people name a data directory: not at all when it is the usual one. */
+export const placeOf = (dataDir: string): string =>
+  dataDir === dataDirOf(undefined) ? '' : `--data-dir ${shellWord(dataDir)}`;
 
 /** The directories that no tool may read or write: this data directory, and the one that other engines use by default. */
 export function ownDirectories(dataDir: string): readonly string[] {

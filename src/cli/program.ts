@@ -9,6 +9,7 @@ import { addInspection, addOpen, addProcesses, addRuns, addUndo } from './comman
 import { addTransfer } from './transfer-commands.ts';
 import type { Streams } from './output.ts';
 import { addAnswers, addRules, addSteering } from './people-commands.ts';
+import { addMcp } from './mcp-commands.ts';
 import { addTokens } from './token-command.ts';
 
 /** Runs one command line and returns its exit code. */
@@ -43,6 +44,7 @@ function newProgram(streams: Streams): Program {
   addUndo(program);
   addProcesses(program);
   addTokens(program);
+  addMcp(program);
   addOpen(program);
   addInspection(program);
   addAudit(program);

@@ -11,7 +11,7 @@ import type { Effect, EffectOfKind, OfferedTool } from '../../schemas/effect.ts'
 import { type CallId, brand } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
 import type { PlannedToolCall } from '../../schemas/plan.ts';
-import { type RunConfig, type RunState, modelFields } from '../../schemas/run.ts';
+import { type RunConfig, type RunState, isExternal, modelFields } from '../../schemas/run.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../schemas/state.ts';
 import type { ToolCallObserved } from '../../schemas/tool-call.ts';
 
@@ -32,6 +32,8 @@ function runEffects(state: SessionState, run: RunState): readonly Effect[] {
   if (run.phase === 'opening') {
     return [{ kind: 'host_session.open', effect_id: brand(`${run.run_id}/open`), session_id, run_id: run.run_id }];
   }
+  // The host of an external run calls when it likes: nothing is owed before.
+  if (isExternal(run)) return [];
   // After a temporary failure the model is asked again when its time is reached.
   const waits = (run.retry?.not_before_ms ?? null) !== null;
   if (run.phase !== 'generating' || waits) return [];

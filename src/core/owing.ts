@@ -8,7 +8,7 @@ import { hasNotWaited, openWaitsIn } from '../../reducers/waits.ts';
 import type { CallId } from '../../schemas/ids.ts';
 import { CALL_PAGE_SIZE } from '../../schemas/limits.ts';
 import type { ToolBatchPlan } from '../../schemas/plan.ts';
-import type { RunPhase } from '../../schemas/run.ts';
+import { type RunPhase, isExternal } from '../../schemas/run.ts';
 import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
 
 /**
@@ -19,7 +19,7 @@ export function owesBridge({ run, undos, detached, active_tool_batch: batch }: S
   if (undos !== undefined || detached !== undefined) return true;
   if (run === null) return false;
   if (run.phase === 'opening') return true;
-  if (run.phase === 'generating') return (run.retry?.not_before_ms ?? null) === null;
+  if (run.phase === 'generating') return !isExternal(run) && (run.retry?.not_before_ms ?? null) === null;
   return batch !== null && (batch.running > 0 || batchOwes(run.phase, batch));
 }
 

@@ -30,6 +30,7 @@ import { type FollowingRoute, followingHandlers } from './following-handlers.ts'
 import { type GuardOptions, type Guarded, guard, unauthorized } from './guard.ts';
 import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
+import { type McpDoor, addMcpRoute } from './mcp-route.ts';
 import { type Operations, metricsResponse } from './operations.ts';
 import { type PageRoute, pageHandlers } from './page-handlers.ts';
 import type { Pages } from './pages.ts';
@@ -41,6 +42,8 @@ export interface AppOptions extends GuardOptions {
   readonly onError?: (error: unknown) => void;
   /** Serves `/metrics`. */
   readonly operations?: Operations;
+  /** What speaks MCP, loaded with the first request for it; without it, there is no such route. */
+  readonly mcp?: () => Promise<McpDoor>;
   /** The pages that have a token; without them, none can get one. */
   readonly pages?: Pages;
 }
@@ -52,7 +55,7 @@ type Handler = (context: Asked, client: EngineClient) => Promise<Response>;
 
 /** The routes, under `/v1`. */
 export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded> {
-  const { onError, operations, pages } = options;
+  const { onError, operations, pages, mcp } = options;
   const app = new Hono<Guarded>();
   app.use('*', guard(options));
   app.notFound(() =>
@@ -90,6 +93,7 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
         : metricsResponse(operations),
     ...pageHandlers(pages),
   };
+  if (mcp !== undefined) addMcpRoute(app, { open: mcp, room, clientOf });
   for (const name of Object.keys(ROUTES) as readonly RouteName[]) {
     const { method, path } = ROUTES[name];
     app.on(method, path, async (context) => {

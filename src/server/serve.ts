@@ -5,6 +5,7 @@ import { newApp } from './app.ts';
 import { type GuardOptions, type Guarded, LOOPBACK_HOSTS, guard } from './guard.ts';
 import { type Serving, listen } from './listen.ts';
 import { newOpenRoutes } from './open-routes.ts';
+import type { McpDoor } from './mcp-route.ts';
 import { type Operations, answerProbe } from './operations.ts';
 import { PAGE_DIRECTORY } from './page-files.ts';
 import { type Pages, newPages } from './pages.ts';
@@ -21,6 +22,8 @@ export interface ServeOptions {
   readonly onError?: (error: unknown) => void;
   /** What `/healthz`, `/readyz` and `/metrics` answer from, once the engine is open; without it they are not served. */
   readonly operations?: Promise<Operations>;
+  /** What speaks MCP at `/mcp`, loaded with the first request; without it, there is no such route. */
+  readonly mcp?: () => Promise<McpDoor>;
   /** The directory with the files of the page; that of the package by default. */
   readonly pageDirectory?: string;
 }
@@ -45,10 +48,14 @@ type App = ReturnType<typeof newApp>;
 
 function fetchOf(
   client: EngineClient | Promise<EngineClient>,
-  { onError, operations }: ServeOptions,
+  { onError, operations, mcp }: ServeOptions,
   guarding: GuardOptions & { readonly pages: Pages },
 ): App['fetch'] {
-  const fixed = { ...guarding, ...(onError === undefined ? {} : { onError }) };
+  const fixed = {
+    ...guarding,
+    ...(onError === undefined ? {} : { onError }),
+    ...(mcp === undefined ? {} : { mcp }),
+  };
   if (!(client instanceof Promise) && operations === undefined) return newApp(client, fixed).fetch;
   let app: App | null = null;
   let opened: Operations | null = null;

@@ -10,7 +10,7 @@ import { tokenDirectory } from '../../client/token-file.ts';
 import { journalOf } from '../data-dir.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { runFresh } from '../processes.ts';
-import { shellWord } from '../shell-word.ts';
+import { shellWord } from '../../shown/shell-word.ts';
 import { type RunSummary, runPrompt } from './run.ts';
 
 const FIXTURE = fileURLToPath(new URL('../../../../replay-fixtures/demo/', import.meta.url));

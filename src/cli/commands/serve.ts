@@ -5,10 +5,13 @@ import { type EngineFault, tellError } from '../../engine/faults.ts';
 import { codeOf, reasonOf, storageCode } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
-import { tokenDirectory } from '../../client/token-file.ts';
+import { readToken, tokenDirectory, tokenFile } from '../../client/token-file.ts';
+import { backgroundClock } from '../../clock.ts';
 import { keepPublished } from '../../server/published-address.ts';
 import { openTokens } from '../../server/tokens.ts';
-import { makeDataDir } from '../data-dir.ts';
+import type { McpHttp } from '../../mcp/http.ts';
+import { digestText } from '../../../schemas/canonical.ts';
+import { makeDataDir, placeOf } from '../data-dir.ts';
 import { namingHolder } from '../engine-address.ts';
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -26,6 +29,8 @@ export interface ServeCommand {
   readonly leaseTtlMs?: number;
   /** The most sessions that may be active at a time; the engine's default when absent. */
   readonly activeSessionsMax?: number;
+  /** The answers of the persons of MCP hosts count. */
+  readonly hostAnswers?: boolean;
   /** How long a stop waits for bridges to report. */
   readonly drainMs?: number;
 }
@@ -61,7 +66,8 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
   const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
   const onError = (error: unknown): void => tellError(tellFault, null, 'answering a request', error);
-  const serving = await serve(opened, { tokens, port, host, onError, operations: opening }).catch(
+  const mcp = newMcpDoor(command, onError);
+  const serving = await serve(opened, { tokens, port, host, onError, operations: opening, mcp: mcp.open }).catch(
     async (error: unknown) => {
       await (await opening).close();
       throw new CommandFailure(
@@ -93,9 +99,27 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   // Reports still arrive meanwhile, and what people ask: `refold interrupt` must find the engine until it closes. Closing the engine ends the followers after the last event; their cursors stay valid.
   await engine.drain(command.drainMs ?? ENGINE_DRAIN_MS, stop.hurry);
   await published.withdraw();
+  await mcp.close();
   await engine.close();
   await serving.close();
   return 0;
+}
+
+/** What answers hosts at `/mcp`; it is loaded with the first of them. */
+function newMcpDoor({ dataDir, hostAnswers = false }: ServeCommand, onError: (error: unknown) => void) {
+  let opening: Promise<McpHttp> | null = null;
+  const load = async (): Promise<McpHttp> => {
+    const [{ newMcpHttp }, token] = await Promise.all([
+      import('../../mcp/http.ts'),
+      readToken(tokenFile(dataDir, 'operator')),
+    ]);
+    const key = digestText(`refold mcp serve\n${token}`);
+    return newMcpHttp({ clock: backgroundClock, key, hostAnswers, place: placeOf(dataDir), onError });
+  };
+  return {
+    open: () => (opening ??= load()),
+    close: async () => await (await opening)?.close(),
+  };
 }
 
 const faultTeller =

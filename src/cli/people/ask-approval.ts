@@ -5,7 +5,7 @@ import { paint, printable } from '../../shown/paint.ts';
 import { type RequiredAction, questionDigest } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { type AnswerVerb, commandFor } from '../shell-word.ts';
+import { type AnswerVerb, commandFor } from '../../shown/shell-word.ts';
 import { describeAction, previewOption, wholeArguments } from './describe-action.ts';
 import { readSeen } from './seen-action.ts';
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { type RequiredAction, previewIn, questionDigest } from '../../core/status.ts';
 import { allArguments, previewCall, printedDiff } from '../preview/preview-call.ts';
 import { visible } from '../../shown/visible.ts';
-import { commandFor } from '../shell-word.ts';
+import { commandFor } from '../../shown/shell-word.ts';
 
 export interface DescribeOptions {
   /** Reads a workspace file for the preview; absent when the workspace is not on this machine. */

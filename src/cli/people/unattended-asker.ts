@@ -10,7 +10,7 @@ import { type RequiredAction, previewIn, requiredActions } from '../../core/stat
 import type { EngineClient } from '../../client/client.ts';
 import type { Output } from '../output.ts';
 import { allowing } from '../../core/answers.ts';
-import { commandFor } from '../shell-word.ts';
+import { commandFor } from '../../shown/shell-word.ts';
 import { actionLines, latePreview, previewOption } from './describe-action.ts';
 import type { Asker } from './terminal-asker.ts';
 

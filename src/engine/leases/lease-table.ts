@@ -161,10 +161,10 @@ export class LeaseTable {
       return;
     }
     // The effect that an event answers was owed before the event.
-    const retries = owed.retries();
+    const { run } = owed.state();
     const mayOweOther = owed.update(state, events);
     for (const event of events) {
-      const report = reportOn(event, retries);
+      const report = reportOn(event, run);
       if (report?.answers === true) this.#holds.end(session, report.effect);
       else if (event.kind === 'ToolCallStarted' && report !== null && owed.isRunning(event)) {
         const known = this.#holds.get(session, report.effect);
@@ -224,7 +224,7 @@ export class LeaseTable {
     if (ingress.kind === 'LeaseExpired' || this.#lostAnswers.made(ingress)) return null;
     const owed = this.#owed.get(session);
     if (ingress.kind === 'HostSessionUpdated') return openingOf(owed?.state().run?.run_id);
-    return reportOn(ingress, owed?.retries() ?? 0)?.effect ?? null;
+    return reportOn(ingress, owed?.state().run ?? null)?.effect ?? null;
   }
 
   #emptyGrant(): LeaseGrant {

@@ -41,11 +41,6 @@ export class OwedEffects {
     return this.#state;
   }
 
-  /** How often the owed generate has failed before; it is part of the effect's id. */
-  retries(): number {
-    return this.#state.run?.retry?.failures ?? 0;
-  }
-
   /** Adopts the state after these events. True when anything but the reported calls may have changed. */
   update(state: SessionState, events: readonly IngressEvent[]): boolean {
     const before = this.#state;

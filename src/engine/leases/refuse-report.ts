@@ -20,7 +20,7 @@ export interface ReportedLeases {
 export function refuseReport(held: ReportedLeases, ingress: Ingress, request: Submit): Rejection | null {
   const { owner, leases = [] } = request;
   const effect = held.reported;
-  if (effect === null) return refuseEventId(ingress, []);
+  if (effect === null) return refuseBridgeOfHost(ingress, request) ?? refuseEventId(ingress, []);
   if (ingress.kind === 'HostSessionUpdated' && !held.isHeld(effect)) {
     // An operator may also state facts of a host that no bridge is opening, and the holder of a call where it would run it.
     if (owner === undefined) return refuseEventId(ingress, []);
@@ -39,6 +39,12 @@ export function refuseReport(held: ReportedLeases, ingress: Ingress, request: Su
     ? reject('stale_lease', '', `the lease on ${effect} was lost; stop this work and request leases again`)
     : refuseEventId(ingress, [effect]);
 }
+
+/** The calls of an external run are no report: its host makes them, and a bridge may not. */
+const refuseBridgeOfHost = ({ kind }: Ingress, { owner }: Submit): Rejection | null =>
+  kind === 'ToolCallsObserved' && owner !== undefined
+    ? reject('forbidden', '/owner', 'the calls of an external run come from its host, without an owner')
+    : null;
 
 /** The effects among these leases that the session owes, and that the owner has not lost. */
 const reportable = (

@@ -1,6 +1,7 @@
 // Finds the effect that an event reports on.
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import { type BatchId, type CallId, type EffectId, type RunId, brand } from '../../../schemas/ids.ts';
+import { type RunState, isExternal } from '../../../schemas/run.ts';
 import type { Submit } from '../../../schemas/wire.ts';
 
 /** A report on an effect: which one, and whether the report ends it. */
@@ -9,9 +10,14 @@ export interface ReportOn {
   readonly answers: boolean;
 }
 
-/** Null when the event is no report. `retries`: how often the request to the model that is owed now has failed before. */
-export function reportOn(event: Ingress | IngressEvent, retries: number): ReportOn | null {
+/**
+ * Null when the event is no report. `run`: the live run, if any; it says how often the request to the model that is owed now
+ * has failed before, and that of an external run nothing is owed that its calls could answer.
+ */
+export function reportOn(event: Ingress | IngressEvent, run: ReportedRun | null): ReportOn | null {
   if ('turn' in event) {
+    if (run !== null && isExternal(run)) return null;
+    const retries = run?.retry?.failures ?? 0;
     const compact = event.kind === 'ContextCompacted' || event.kind === 'CompactFailed' ? '/compact' : '';
     const retry = retries === 0 ? '' : `/retry-${retries}`;
     return { effect: brand(`${event.run_id}/turn-${event.turn}${compact}${retry}`), answers: true };
@@ -27,6 +33,8 @@ export function reportOn(event: Ingress | IngressEvent, retries: number): Report
   if (event.kind === 'UndoSettled') return { effect: brand(`undo/${event.position}`), answers: true };
   return null;
 }
+
+type ReportedRun = Pick<RunState, 'config' | 'retry'>;
 
 interface CallReport {
   readonly batch_id: BatchId;

@@ -69,8 +69,8 @@ export function newEngineAnswerLaws({ judge, storedOf, ttlMs, isAlive }: EngineA
       const isStored = stored?.events[position]?.event_id === event_id;
       judge.check(isStored, 'durable first', () => `${event_id} is confirmed but is not on disk`);
       const event = submit.events[index];
-      const retries = stored?.states[position]?.run?.retry?.failures ?? 0;
-      const report = event === undefined || repeated ? null : reportOn(event, retries);
+      const run = stored?.states[position]?.run ?? null;
+      const report = event === undefined || repeated ? null : reportOn(event, run);
       if (event === undefined || report === null) continue;
       judge.check(
         namesLease(report.effect, { event, submit }),

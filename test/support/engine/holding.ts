@@ -43,11 +43,11 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
   }
 
   async function effectOf(id: SessionId, event: Ingress): Promise<EffectId | null> {
-    if (!NEEDS_RUN.has(event.kind)) return reportOn(event, 0)?.effect ?? null;
+    if (!NEEDS_RUN.has(event.kind)) return reportOn(event, null)?.effect ?? null;
     const view = await client.session(id)();
     const run = isRight(view) ? view.right.state.run : null;
     if (event.kind === 'HostSessionUpdated') return openingOf(run?.run_id);
-    return reportOn(event, run?.retry?.failures ?? 0)?.effect ?? null;
+    return reportOn(event, run)?.effect ?? null;
   }
 
   async function lease(id: SessionId, owner: OwnerId, wanted: readonly EffectId[]): Promise<void> {
@@ -147,7 +147,7 @@ const reportsIn = (request: Submit): readonly Ingress[] =>
   request.events.filter((event) =>
     event.kind === 'HostSessionUpdated'
       ? request.owner !== undefined
-      : event.kind !== 'LeaseExpired' && reportOn(event, 0) !== null && !endsItsBatch(event, request),
+      : event.kind !== 'LeaseExpired' && reportOn(event, null) !== null && !endsItsBatch(event, request),
   );
 
 function lacksLeases(request: Submit | undefined): boolean {

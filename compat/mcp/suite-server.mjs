@@ -1,0 +1,93 @@
+// What the conformance suite is run against: `refold serve` as a process of its own, a session with the suite's tools, a bridge
+// that runs them, and a door on loopback that adds the token, which the suite cannot send. Host and Origin pass as they come.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { combineExecutors, runBridge, systemClock } from '../../dist/bridge/index.js';
+import { connect } from '../../dist/src/client/index.js';
+import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
+import { TOOLS, executor } from './suite-tools.mjs';
+
+const REFOLD = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const SESSION = 'suite';
+
+/** `{ url, close }`; every host that connects at the address speaks for one session with the suite's tools. */
+export async function startSuiteServer() {
+  const dataDir = mkdtempSync(join(tmpdir(), 'refold-mcp-'));
+  const engine = spawn(
+    process.execPath,
+    [REFOLD, 'serve', '--data-dir', dataDir, '--port', '0', '--json', '--exit-with-parent', '--host-answers'],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  const lines = createInterface({ input: engine.stdout });
+  const { url } = await new Promise((resolve, fail) => {
+    lines.once('line', (line) => resolve(JSON.parse(line)));
+    engine.once('exit', (code) => fail(new Error(`refold serve ended with ${code}`)));
+  });
+  const token = (scope) => readFileSync(join(dataDir, 'tokens', scope), 'utf8').trim();
+  const operator = connect(url, token('operator'));
+  const created = await operator.createSession(sessionOf())();
+  if (created._tag === 'Left') throw new Error(JSON.stringify(created.left));
+  const stop = new AbortController();
+  const client = connect(url, token('bridge'));
+  const bridge = runBridge({
+    client,
+    owner: 'suite-bridge',
+    executors: combineExecutors([executor]),
+    provider: { generate: () => Promise.reject(new Error('no model is asked')) },
+    toolsOnly: true,
+    clock: systemClock,
+    random: Math.random,
+    log: () => undefined,
+    signal: stop.signal,
+  });
+  const door = await openDoor(new URL(url), token('operator'));
+  return {
+    url: `http://127.0.0.1:${door.address().port}/mcp`,
+    async close() {
+      stop.abort();
+      await bridge;
+      await operator.close();
+      await client.close();
+      door.closeAllConnections();
+      door.close();
+      engine.stdin.end();
+      await new Promise((resolve) => engine.once('exit', resolve));
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const sessionOf = () => ({
+  session_id: SESSION,
+  consent: CONSENT_PRESETS.allow_all,
+  config: { provider: 'external', model: 'mcp-host', host_session_open: false },
+  tool_package: {
+    registry: TOOLS,
+    profiles: [{ profile_id: 'suite', tool_ids: TOOLS.map(({ tool_id }) => tool_id) }],
+    provider_profiles: [{ provider_contains: '', profile_id: 'suite' }],
+  },
+});
+
+/** A server that passes each request on, with the token and the session. */
+async function openDoor({ hostname, port }, token) {
+  const door = createServer((incoming, outgoing) => {
+    const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
+    const path = `/mcp?session=${SESSION}`;
+    const passed = request({ hostname, port, path, method: incoming.method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode, answer.headers);
+      outgoing.flushHeaders();
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  });
+  door.listen(0, '127.0.0.1');
+  await new Promise((resolve) => door.once('listening', resolve));
+  return door;
+}

@@ -1,0 +1,152 @@
+// The tools that the conformance suite of MCP calls, as tools of refold: specs, and an executor of a bridge that runs them. What
+// asks the host's person is a call for a person (`custom`), whose output schema is the form.
+import { defineTool } from '../../dist/schemas/index.js';
+
+// A PNG of one red pixel, and a WAV without samples.
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
+
+const text = (words) => ({ type: 'text', text: words });
+const resource = (uri, mimeType, words) => ({ type: 'resource', resource: { uri, mimeType, text: words } });
+const embedded = resource('test://embedded-resource', 'text/plain', 'This is an embedded resource content.');
+const mixed = resource('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}');
+
+/** What each tool says: a text, blocks of content, or a failure. */
+const RUNS = {
+  test_simple_text: () => 'This is a simple text response for testing.',
+  test_image_content: () => ({ image: PNG }),
+  test_audio_content: () => [{ type: 'audio', data: WAV, mimeType: 'audio/wav' }],
+  test_embedded_resource: () => [embedded],
+  test_multiple_content_types: () => [
+    text('Multiple content types test:'),
+    { type: 'image', data: PNG, mimeType: 'image/png' },
+    mixed,
+  ],
+  test_error_handling: () => {
+    throw new Error('This tool intentionally returns an error for testing');
+  },
+  test_tool_with_progress: () => 'Tool with progress executed successfully',
+  test_tool_with_logging: () => 'Tool with logging executed successfully',
+  test_headers: ({ region }) => `region ${region}`,
+  json_schema_2020_12_tool: () => 'valid',
+};
+
+const HEADERS = {
+  type: 'object',
+  properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+};
+
+const JSON_SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  $defs: {
+    address: {
+      $anchor: 'addressDef',
+      type: 'object',
+      properties: { street: { type: 'string' }, city: { type: 'string' } },
+    },
+  },
+  properties: {
+    name: { type: 'string' },
+    address: { $ref: '#/$defs/address' },
+    contactMethod: { type: 'string', enum: ['phone', 'email'] },
+    phone: { type: 'string' },
+    email: { type: 'string' },
+  },
+  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+  if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+  then: { required: ['phone'] },
+  else: { required: ['email'] },
+  additionalProperties: false,
+};
+
+const INPUTS = { json_schema_2020_12_tool: JSON_SCHEMA, test_headers: HEADERS };
+
+const form = (properties, required = Object.keys(properties)) => ({ type: 'object', properties, required });
+const string = { type: 'string' };
+
+/** The forms of the tools that a person fulfils. */
+const FORMS = {
+  test_elicitation: form({
+    username: { ...string, description: "User's response" },
+    email: { ...string, description: "User's email address" },
+  }),
+  test_elicitation_sep1034_defaults: form(
+    {
+      name: { ...string, default: 'John Doe' },
+      age: { type: 'integer', default: 30 },
+      score: { type: 'number', default: 95.5 },
+      status: { ...string, enum: ['active', 'inactive', 'pending'], default: 'active' },
+      verified: { type: 'boolean', default: true },
+    },
+    [],
+  ),
+  test_elicitation_sep1330_enums: form(
+    {
+      untitledSingle: { ...string, enum: ['option1', 'option2', 'option3'] },
+      titledSingle: {
+        ...string,
+        oneOf: [
+          { const: 'value1', title: 'First Option' },
+          { const: 'value2', title: 'Second Option' },
+          { const: 'value3', title: 'Third Option' },
+        ],
+      },
+      legacyEnum: {
+        ...string,
+        enum: ['opt1', 'opt2', 'opt3'],
+        enumNames: ['Option One', 'Option Two', 'Option Three'],
+      },
+      untitledMulti: { type: 'array', items: { ...string, enum: ['option1', 'option2', 'option3'] } },
+      titledMulti: {
+        type: 'array',
+        items: {
+          anyOf: [
+            { const: 'value1', title: 'First Choice' },
+            { const: 'value2', title: 'Second Choice' },
+            { const: 'value3', title: 'Third Choice' },
+          ],
+        },
+      },
+    },
+    [],
+  ),
+  test_input_required_result_elicitation: form({ name: string }),
+  test_input_required_result_capabilities: form({ name: string }),
+  test_input_required_result_tampered_state: form({ confirm: { type: 'boolean' } }),
+};
+
+const specOf = (name, rest) =>
+  defineTool({
+    tool_id: `suite.${name}`,
+    tool_name: name,
+    description: `A tool of the conformance suite: ${name}`,
+    input_schema: INPUTS[name] ?? { type: 'object', properties: { message: string } },
+    ...rest,
+  });
+
+const RUN = { executor: { kind: 'host_loop', bridge: 'suite' }, parallelism_hint: { parallel_safe: true } };
+const ASK = { executor: { kind: 'custom' }, ownership: 'custom', parallelism_hint: { parallel_safe: true } };
+
+export const TOOLS = [
+  ...Object.keys(RUNS).map((name) => specOf(name, { ...RUN, read_only: true, destructive: false })),
+  ...Object.entries(FORMS).map(([name, output_schema]) => specOf(name, { ...ASK, output_schema })),
+];
+
+export const executor = {
+  tools: ['suite.*'],
+  async run({ tool_id }, args, { putBlob }) {
+    try {
+      const said = RUNS[tool_id.slice('suite.'.length)](args);
+      if (typeof said === 'string') return { success: true, text: said };
+      if (Array.isArray(said)) return { success: true, text: 'blocks', data: { content: said } };
+      const bytes = Buffer.from(said.image, 'base64');
+      const ref = await putBlob(bytes);
+      return { success: true, text: '', attachments: [{ ref, bytes: bytes.length, media_type: 'image/png' }] };
+    } catch (error) {
+      return { success: false, code: 'failed', text: error.message };
+    }
+  },
+};

@@ -1,0 +1,317 @@
+// The calls of one host: those within a few milliseconds are one batch, later ones the next, and every call ends in an answer.
+// Nothing is kept here that the log does not say, but who waits for which call.
+import { randomUUID } from 'node:crypto';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { callStateOf } from '../../reducers/batch-index.ts';
+import { isTerminal } from '../../reducers/call-status.ts';
+import { canonicalText } from '../../schemas/canonical.ts';
+import type { Ingress, IngressEvent } from '../../schemas/event.ts';
+import { type CallId, type SessionId, brand } from '../../schemas/ids.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import {
+  HOST_BATCH_CHARS_MAX,
+  HOST_CALLS_WAITING_MAX,
+  HOST_ENDED_KEPT_MAX,
+  HOST_SUBMITS_MAX,
+  HOST_SUBMIT_AGAIN_MS,
+  HOST_WINDOW_MS,
+} from '../../schemas/limits-mcp-server.ts';
+import { CALLS_PER_BATCH_MAX } from '../../schemas/limits.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import type { EngineClient } from '../client/client.ts';
+import { RejectedError } from '../client/rejected-error.ts';
+import { type Clock, sleep } from '../clock.ts';
+import { owesBridge } from '../core/owing.ts';
+import { type RequiredAction, requiredActions } from '../core/status.ts';
+import { type EndedCall, newCallEnds } from './call-ends.ts';
+import type { SessionFeed } from './feed.ts';
+import { HOST_CONFIG, hostTurn } from './host-run.ts';
+
+/** What becomes of a call for now. */
+export type CallAnswer =
+  | { readonly kind: 'ended'; readonly call: EndedCall }
+  /** A person is asked about this very call. */
+  | { readonly kind: 'asks'; readonly action: RequiredAction }
+  /** The call waits behind one that a person is asked about, or was not made because of it. */
+  | { readonly kind: 'busy'; readonly action: RequiredAction }
+  /** It was not made. */
+  | { readonly kind: 'refused'; readonly code: string; readonly why: string };
+
+export interface HostCalls {
+  /** Makes a call. It is answered when it has ended, or when nothing goes on before a person answers. */
+  call(tool: string, args: JsonObject, options?: CallOptions): Promise<CallAnswer>;
+  /**
+   * The answer of a call that was made before, once it is another than `asks`, or when the signal aborts. Null when the log
+   * must be searched for it.
+   */
+  again(id: CallId, signal: AbortSignal): Promise<CallAnswer | null>;
+  /** Calls that wait for a batch or for their end. */
+  open(): number;
+  close(): void;
+}
+
+export interface CallOptions {
+  /** A call that is not in the log yet is not made when it aborts; what is in the log runs to its end. */
+  readonly signal?: AbortSignal;
+  /** The call is in the log. */
+  readonly onRecorded?: () => void;
+  /** Its start is in the log; that of a tool that only reads is not recorded. */
+  readonly onStarted?: () => void;
+}
+
+export interface HostCallsOptions {
+  readonly client: EngineClient;
+  readonly session: SessionId;
+  readonly feed: SessionFeed;
+  readonly clock: Clock;
+  /** Makes unique ids. */
+  readonly newId?: () => string;
+}
+
+interface Made {
+  readonly id: CallId;
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly chars: number;
+  readonly options: CallOptions;
+  readonly answer: (answer: CallAnswer) => void;
+}
+
+export function newHostCalls({ client, session, feed, clock, newId = randomUUID }: HostCallsOptions): HostCalls {
+  const ends = newCallEnds();
+  /** Calls that are in the log, by id, and who waits for them. */
+  const waiting = new Map<CallId, Set<(answer: CallAnswer) => void>>();
+  let queue: Made[] = [];
+  let cancelTimer: (() => void) | null = null;
+  let flushing = false;
+  let closed: Error | null = null;
+  const ended = new AbortController();
+
+  const unread = feed.read({
+    onEvents: (events, state) => {
+      for (const { event } of events) note(event);
+      for (const call of ends.add(events)) {
+        keep(call);
+        tell(call.call.call_id, { kind: 'ended', call });
+      }
+      tellAsked(state);
+      // A batch is over, or the run may go on: calls that came meanwhile are the next batch.
+      if (queue.length > 0 && cancelTimer === null) void flush();
+    },
+    onEnd: (why) => {
+      closed = why;
+      ended.abort();
+      cancelTimer?.();
+      for (const id of [...waiting.keys()]) tell(id, refusal(why));
+      for (const made of queue.splice(0)) made.answer(refusal(why));
+    },
+  });
+
+  /** Calls that ended lately: a host comes back for them. Those before are found in the log. */
+  const lately = new Map<CallId, EndedCall>();
+
+  function keep(call: EndedCall): void {
+    lately.set(call.call.call_id, call);
+    for (const id of lately.keys()) if (lately.size > HOST_ENDED_KEPT_MAX) lately.delete(id);
+  }
+
+  /** The calls of this host that are submitted or in the log, and who is told where they are. */
+  const noted = new Map<CallId, CallOptions>();
+
+  function note(event: IngressEvent): void {
+    if (event.kind === 'ToolCallsObserved') for (const { call_id } of event.calls) noted.get(call_id)?.onRecorded?.();
+    if (event.kind === 'ToolCallStarted') noted.get(event.call_id)?.onStarted?.();
+  }
+
+  function tell(id: CallId, answer: CallAnswer): void {
+    const who = waiting.get(id);
+    waiting.delete(id);
+    noted.delete(id);
+    for (const hear of who ?? []) hear(answer);
+  }
+
+  /** Tells those who wait for a person that they do, and, when nothing else goes on, those behind them. */
+  function tellAsked(state: SessionState): void {
+    if (waiting.size === 0 && queue.length === 0) return;
+    const actions = requiredActions(state);
+    const [first] = actions;
+    if (first === undefined) return;
+    for (const action of actions) tell(action.call_id, { kind: 'asks', action });
+    if (owesBridge(state)) return;
+    for (const id of [...waiting.keys()]) tell(id, { kind: 'busy', action: first });
+    for (const made of queue.splice(0)) made.answer({ kind: 'busy', action: first });
+  }
+
+  function hear(id: CallId, answer: (answer: CallAnswer) => void): () => void {
+    const who = waiting.get(id) ?? new Set();
+    who.add(answer);
+    waiting.set(id, who);
+    return () => {
+      who.delete(answer);
+      if (who.size === 0 && waiting.get(id) === who) waiting.delete(id);
+    };
+  }
+
+  /** The host cancelled the call: it is not made, unless it is in the log. */
+  function withdraw(id: CallId): void {
+    const made = queue.find((queued) => queued.id === id);
+    queue = queue.filter((queued) => queued.id !== id);
+    made?.answer({ kind: 'refused', code: 'cancelled', why: 'the call was cancelled before it was made' });
+  }
+
+  /** Submits the next batch, when the session takes one. */
+  async function flush(): Promise<void> {
+    if (flushing || closed !== null) return;
+    flushing = true;
+    try {
+      await flushNext();
+    } catch (error) {
+      for (const made of queue.splice(0)) made.answer(refusal(error));
+    } finally {
+      flushing = false;
+    }
+    // What came while the batch was submitted, unless its end is awaited.
+    if (queue.length > 0 && cancelTimer === null && hostTurn(feed.state()).kind !== 'busy') void flush();
+  }
+
+  async function flushNext(): Promise<void> {
+    const turn = hostTurn(feed.state());
+    if (turn.kind === 'busy' || queue.length === 0) return;
+    if (turn.kind === 'blocked') {
+      for (const made of queue.splice(0)) made.answer({ kind: 'refused', code: 'wrong_phase', why: turn.why });
+      return;
+    }
+    if (turn.kind === 'none') {
+      await startRun();
+      return await flushNext();
+    }
+    const batch = takeBatch();
+    for (const { id, options, answer } of batch) {
+      hear(id, answer);
+      noted.set(id, options);
+    }
+    const { run_id } = turn;
+    const calls = batch.map(({ id, tool, args }) => ({ call_id: id, tool_name: tool, arguments: args }));
+    const refused = await submit({ kind: 'ToolCallsObserved', run_id, turn: turn.turn, calls });
+    if (refused !== null) for (const { id } of batch) tell(id, refused);
+    // Until the feed has read the batch, the session looks as if it took another.
+    else await feed.until((state) => (state.run?.turn === turn.turn && state.active_tool_batch === null ? null : true));
+  }
+
+  /** Requests a run, and waits until it takes calls; throws when it has ended before. */
+  async function startRun(): Promise<void> {
+    const { runs_started } = feed.state();
+    const input = { text: 'calls of a host' };
+    const refused = await submit({ kind: 'RunRequested', input, run_overrides: HOST_CONFIG });
+    if (refused?.kind === 'refused' && refused.code !== 'run_already_active') throw new Error(refused.why);
+    const why = await feed.until((state) => {
+      if (state.runs_started === runs_started) return null;
+      if (state.run === null) return state.run_history.at(-1)?.ending.message ?? 'the run has ended';
+      return hostTurn(state).kind === 'busy' ? null : '';
+    });
+    if (why !== '') throw new Error(`the run for the calls has ended: ${why}`);
+  }
+
+  function takeBatch(): readonly Made[] {
+    let chars = 0;
+    const end = queue.findIndex((made, index) => {
+      chars += made.chars;
+      return index > 0 && (chars > HOST_BATCH_CHARS_MAX || index >= CALLS_PER_BATCH_MAX);
+    });
+    return queue.splice(0, end === -1 ? queue.length : end);
+  }
+
+  /** Null when it is recorded. The event id makes a repetition known, so that calls are made once. */
+  async function submit(event: Ingress): Promise<CallAnswer | null> {
+    const events = [{ ...event, event_id: brand<'EventId'>(`host-${newId()}`) }];
+    for (let tries = 1; ; tries += 1) {
+      const submitted = await client.submit(session, { events })();
+      if (!isLeft(submitted)) return null;
+      const { code } = submitted.left;
+      const mayBeRepeated = code === 'closing' || code === 'storage_unknown' || code === 'queue_full';
+      if (!mayBeRepeated || tries >= HOST_SUBMITS_MAX) return refusal(new RejectedError(submitted.left));
+      await sleep(clock, HOST_SUBMIT_AGAIN_MS, ended.signal);
+    }
+  }
+
+  return {
+    call: (tool, args, options = {}) =>
+      new Promise((answer) => {
+        const [action] = requiredActions(feed.state());
+        if (closed !== null) answer(refusal(closed));
+        else if (action !== undefined && !owesBridge(feed.state())) answer({ kind: 'busy', action });
+        else if (queue.length >= HOST_CALLS_WAITING_MAX) answer(FULL);
+        else {
+          const id = brand<'CallId'>(`host-${newId()}`);
+          queue.push({ id, tool, args, chars: canonicalText(args).length, options, answer });
+          options.signal?.addEventListener('abort', () => withdraw(id), { once: true });
+          if (flushing || hostTurn(feed.state()).kind === 'busy') return;
+          cancelTimer ??= clock.after(HOST_WINDOW_MS, () => {
+            cancelTimer = null;
+            void flush();
+          });
+        }
+      }),
+    again: (id, signal) =>
+      new Promise((resolve) => {
+        let forget = (): void => undefined;
+        const finish = (answer: CallAnswer | null): void => {
+          forget();
+          signal.removeEventListener('abort', stop);
+          resolve(answer);
+        };
+        const stop = (): void => finish(askedNow(feed.state(), id));
+        const look = (state: SessionState): boolean => {
+          if (isOpen(state, id) && !isBlocked(state, id)) return false;
+          const call = lately.get(id);
+          finish(call === undefined ? busyNow(state, id) : { kind: 'ended', call });
+          return true;
+        };
+        if (look(feed.state())) return;
+        signal.addEventListener('abort', stop, { once: true });
+        forget = feed.read({
+          onEvents: (_events, state) => void look(state),
+          onEnd: (why) => finish(refusal(why)),
+        });
+        if (signal.aborted) stop();
+      }),
+    open: () => queue.length + waiting.size,
+    close: () => {
+      unread();
+      ended.abort();
+      cancelTimer?.();
+    },
+  };
+}
+
+/** Whether a call is in the open batch and has not ended. */
+function isOpen({ active_tool_batch: batch }: SessionState, id: CallId): boolean {
+  const status = batch === null ? undefined : callStateOf(batch, id)?.status;
+  return status !== undefined && !isTerminal(status);
+}
+
+/** Whether nothing goes on before a person answers for another call. */
+const isBlocked = (state: SessionState, id: CallId): boolean =>
+  askedNow(state, id) === null && !owesBridge(state) && requiredActions(state).length > 0;
+
+function askedNow(state: SessionState, id: CallId): CallAnswer | null {
+  const action = requiredActions(state).find(({ call_id }) => call_id === id);
+  return action === undefined ? null : { kind: 'asks', action };
+}
+
+/** For an open call behind another one that waits for a person; null for a call that has ended. */
+function busyNow(state: SessionState, id: CallId): CallAnswer | null {
+  const [action] = requiredActions(state);
+  return isOpen(state, id) && action !== undefined ? { kind: 'busy', action } : null;
+}
+
+const FULL: CallAnswer = {
+  kind: 'refused',
+  code: 'queue_full',
+  why: `${HOST_CALLS_WAITING_MAX} calls wait already; call again when some of them have ended`,
+};
+
+function refusal(error: unknown): CallAnswer {
+  const code = error instanceof RejectedError ? error.rejection.code : 'internal';
+  return { kind: 'refused', code, why: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,212 @@
+// MCP over HTTP: the streamable binding. A host of the newer protocol has no connection: its requests name the session
+// (`?session=ID`), or share one that is made for the token. A host of the older one has a connection with an id, and a session
+// of its own, or the one that it names.
+import { randomUUID } from 'node:crypto';
+import {
+  type McpHttpHandler,
+  WebStandardStreamableHTTPServerTransport,
+  createMcpHandler,
+  isInitializeRequest,
+  isLegacyRequest,
+} from '@modelcontextprotocol/server';
+import { SessionId } from '../../schemas/ids.ts';
+import type { Json } from '../../schemas/json.ts';
+import { HOSTS_MAX, HOST_IDLE_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits-mcp-server.ts';
+import type { EngineClient } from '../client/client.ts';
+import { RejectedError } from '../client/rejected-error.ts';
+import type { Clock } from '../clock.ts';
+import { type Host, openHost } from './host.ts';
+import { newMcpServer, tellOfTools } from './mcp-server.ts';
+import { newCodec } from './serve-host.ts';
+
+export interface McpHttpOptions {
+  readonly clock: Clock;
+  /** Seals what hosts bring back, at least 32 bytes. */
+  readonly key: string;
+  readonly hostAnswers: boolean;
+  readonly place: string;
+  readonly onError?: (error: Error) => void;
+}
+
+/** A request whose sender is known and whose body was read. */
+export interface McpRequest {
+  readonly request: Request;
+  /** Undefined for a request without a body. */
+  readonly body: Json | undefined;
+  /** What the token of the sender allows. */
+  readonly client: EngineClient;
+  /** Names the sender: hosts of one do not see those of another. */
+  readonly sender: string;
+}
+
+export interface McpHttp {
+  answer(request: McpRequest): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** A host that is connected: by its connection, or by its session alone. */
+interface Connected {
+  readonly host: Host;
+  readonly sender: string;
+  readonly fetch: (request: Request, body: Json | undefined) => Promise<Response>;
+  readonly close: () => Promise<void>;
+  lastMs: number;
+  /** Requests that are being answered. */
+  busy: number;
+}
+
+export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => undefined }: McpHttpOptions): McpHttp {
+  const codec = newCodec(key);
+  const connected = new Map<string, Promise<Connected>>();
+
+  const serverOf = (host: Host) => newMcpServer({ host, codec, clock, hostAnswers, place });
+
+  /** Without a connection: a server for each request, over one session. */
+  async function shared({ client, sender }: McpRequest, session: SessionId | undefined): Promise<Connected> {
+    const host = await openHost({ client, clock, ...(session === undefined ? {} : { session }) });
+    const handler: McpHttpHandler = createMcpHandler(() => serverOf(host), {
+      legacy: 'reject',
+      maxSubscriptions: HOST_SUBSCRIPTIONS_MAX,
+      onerror: onError,
+    });
+    const untell = tellOfTools(host, () => handler.notify.toolsChanged());
+    return entry({
+      host,
+      sender,
+      fetch: (request, body) => handler.fetch(request, body === undefined ? {} : { parsedBody: body }),
+      close: async () => {
+        untell();
+        await handler.close();
+        host.close();
+      },
+    });
+  }
+
+  /** With a connection: one server for it, from its first request to its last. */
+  async function own({ client, sender }: McpRequest, id: string, session: SessionId | undefined): Promise<Connected> {
+    const host = await openHost({ client, clock, ...(session === undefined ? {} : { session }) });
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessionclosed: () => forget(id),
+    });
+    const server = serverOf(host);
+    const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));
+    server.onerror = onError;
+    await server.connect(transport);
+    return entry({
+      host,
+      sender,
+      fetch: (request, body) => transport.handleRequest(request, body === undefined ? {} : { parsedBody: body }),
+      close: async () => {
+        untell();
+        await server.close();
+        host.close();
+      },
+    });
+  }
+
+  const entry = (made: Omit<Connected, 'lastMs' | 'busy'>): Connected => ({ ...made, lastMs: clock.elapsed(), busy: 0 });
+
+  /** The host of a key, connected when it is not. */
+  async function hostOf(name: string, connect: () => Promise<Connected>): Promise<Connected> {
+    const known = connected.get(name);
+    if (known !== undefined) return await known;
+    await makeRoom();
+    const made = connect();
+    connected.set(name, made);
+    made.then(
+      ({ host }) => void host.lost.catch(() => forget(name)),
+      () => connected.delete(name),
+    );
+    return await made;
+  }
+
+  async function forget(name: string): Promise<void> {
+    const known = connected.get(name);
+    connected.delete(name);
+    await (await known)?.close();
+  }
+
+  /** Disconnects hosts that have sent nothing for long, and for one more the one that was idle longest. */
+  async function makeRoom(): Promise<void> {
+    const idle: { readonly name: string; readonly forMs: number }[] = [];
+    for (const [name, opening] of connected) {
+      const host = await opening.catch(() => null);
+      if (host !== null && host.busy === 0) idle.push({ name, forMs: clock.elapsed() - host.lastMs });
+    }
+    idle.sort((a, b) => b.forMs - a.forMs);
+    const surplus = connected.size - HOSTS_MAX + 1;
+    const gone = idle.filter(({ forMs }, index) => forMs > HOST_IDLE_MS || index < surplus);
+    for (const { name } of gone) await forget(name);
+    if (connected.size >= HOSTS_MAX) throw new Refused(429, -32_000, `${HOSTS_MAX} hosts are connected; try again later`);
+  }
+
+  async function find(asked: McpRequest): Promise<Connected> {
+    const { request, body, sender } = asked;
+    const session = sessionOf(request);
+    const id = request.headers.get('mcp-session-id');
+    if (id !== null) {
+      const known = await connected.get(id);
+      if (known?.sender === sender) return known;
+      throw new Refused(404, -32_001, 'there is no such connection; connect again');
+    }
+    if (!(await isLegacyRequest(bodiless(request), body))) {
+      return await hostOf(`${sender} ${session ?? ''}`, () => shared(asked, session));
+    }
+    if (!isInitializeRequest(body)) throw new Refused(400, -32_000, 'connect first: send initialize, then its session id');
+    const made = randomUUID();
+    return await hostOf(made, () => own(asked, made, session));
+  }
+
+  return {
+    async answer(asked) {
+      try {
+        const host = await find(asked);
+        host.busy += 1;
+        try {
+          return await host.fetch(bodiless(asked.request), asked.body);
+        } finally {
+          host.busy -= 1;
+          host.lastMs = clock.elapsed();
+        }
+      } catch (error) {
+        return refusalOf(error);
+      }
+    },
+    close: async () => {
+      for (const name of [...connected.keys()]) await forget(name).catch(onError);
+    },
+  };
+}
+
+/** A request that is refused before any server has it. */
+class Refused extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    [this.status, this.code] = [status, code];
+  }
+}
+
+function refusalOf(error: unknown): Response {
+  const refused = error instanceof RejectedError ? new Refused(404, -32_602, error.message) : error;
+  if (!(refused instanceof Refused)) throw error;
+  const { status, code, message } = refused;
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
+}
+
+/** The session that the address names. */
+function sessionOf({ url }: Request): SessionId | undefined {
+  const named = new URL(url).searchParams.get('session');
+  if (named === null) return undefined;
+  if (SessionId.is(named)) return named;
+  throw new Refused(400, -32_602, `${JSON.stringify(named.slice(0, 64))} is not a session id`);
+}
+
+/** The request without its body, which was read under the limits of this server. */
+function bodiless(request: Request): Request {
+  const { url, method, signal } = request;
+  return new Request(url, { method, headers: new Headers(request.headers), signal });
+}

@@ -1,0 +1,127 @@
+// JSON lines over two streams: the transport of MCP's stdio binding, bounded. What is no message is answered with an error of
+// JSON-RPC 2.0, section 5.1, and the connection goes on. Nothing but messages is written.
+import type { Readable, Writable } from 'node:stream';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResultResponse, parseJSONRPCMessage } from '@modelcontextprotocol/server';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { type Json, isPlainObject, parseJson } from '../../schemas/json.ts';
+import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits-mcp-server.ts';
+
+export function newLineTransport(input: Readable, output: Writable): Transport {
+  const reader = newLineReader(HOST_LINE_BYTES_MAX);
+  /** The requests that are not answered yet, by id. */
+  const open = new Set<string | number>();
+  let closed = false;
+
+  function write(message: object): Promise<void> {
+    if (closed) return Promise.reject(new Error('the connection to the host is closed'));
+    return new Promise((resolve, fail) => {
+      output.write(`${JSON.stringify(message)}\n`, (error) => (error ? fail(error) : resolve()));
+    });
+  }
+
+  const refuse = (id: unknown, code: number, message: string): void => {
+    const named = typeof id === 'string' || typeof id === 'number' ? id : null;
+    write({ jsonrpc: '2.0', id: named, error: { code, message } }).catch(() => undefined);
+  };
+
+  function take(line: Uint8Array | null): void {
+    if (line === null) {
+      refuse(null, INVALID_REQUEST, `a line has more than ${HOST_LINE_BYTES_MAX} bytes; it was skipped`);
+      return;
+    }
+    if (line.every((byte) => byte <= 0x20)) return;
+    const parsed = parseJson(DECODER.decode(line), HOST_LINE_BYTES_MAX);
+    if (isLeft(parsed)) refuse(null, PARSE_ERROR, `${parsed.left.code}: ${parsed.left.message}`);
+    else deliver(parsed.right);
+  }
+
+  function deliver(value: Json): void {
+    const message = messageOf(value);
+    const id = isPlainObject(value) ? value['id'] : null;
+    if (message === null) refuse(id, INVALID_REQUEST, 'a line is one message of JSON-RPC 2.0; this is none');
+    else if (!isJSONRPCRequest(message)) transport.onmessage?.(message);
+    else if (open.has(message.id)) refuse(id, INVALID_REQUEST, `the request ${String(message.id)} is not answered yet`);
+    else if (open.size >= HOST_CALLS_WAITING_MAX) refuse(id, BUSY, `${open.size} requests are not answered yet`);
+    else {
+      open.add(message.id);
+      transport.onmessage?.(message);
+    }
+  }
+
+  const onData = (chunk: Uint8Array): void => {
+    for (const line of reader(chunk)) take(line);
+  };
+  const onEnd = (): void => void transport.close();
+  const onError = (error: Error): void => {
+    transport.onerror?.(error);
+    void transport.close();
+  };
+
+  const transport: Transport = {
+    start() {
+      input.on('data', onData).once('end', onEnd).once('close', onEnd).on('error', onError);
+      output.on('error', onError);
+      return Promise.resolve();
+    },
+    send(message: JSONRPCMessage) {
+      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) {
+        if (message.id !== undefined) open.delete(message.id);
+      }
+      return write(message);
+    },
+    close() {
+      if (closed) return Promise.resolve();
+      closed = true;
+      input.off('data', onData).pause();
+      transport.onclose?.();
+      return Promise.resolve();
+    },
+  };
+  return transport;
+}
+
+const DECODER = new TextDecoder();
+
+// JSON-RPC 2.0, section 5.1.
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+/** Of those that the section leaves to servers. */
+const BUSY = -32_000;
+
+function messageOf(value: Json): JSONRPCMessage | null {
+  try {
+    return parseJSONRPCMessage(value);
+  } catch {
+    return null;
+  }
+}
+
+/** Splits chunks into lines; null for one that is too long, once, when it begins to be. */
+export function newLineReader(bytesMax: number): (chunk: Uint8Array) => readonly (Uint8Array | null)[] {
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  let skipping = false;
+  const add = (part: Uint8Array, lines: (Uint8Array | null)[]): void => {
+    if (skipping || part.length === 0) return;
+    size += part.length;
+    if (size > bytesMax) {
+      [parts, skipping] = [[], true];
+      lines.push(null);
+    } else parts.push(Uint8Array.from(part));
+  };
+  return (chunk) => {
+    const lines: (Uint8Array | null)[] = [];
+    let rest = chunk;
+    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
+      add(rest.subarray(0, end), lines);
+      if (!skipping) lines.push(Buffer.concat(parts));
+      [parts, size, skipping] = [[], 0, false];
+      rest = rest.subarray(end + 1);
+    }
+    add(rest, lines);
+    return lines;
+  };
+}
+
+const NEWLINE = 0x0a;

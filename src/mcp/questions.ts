@@ -1,0 +1,122 @@
+// A call that waits for a person, as its host is told of it. The host speaks for its user: a model that runs it could say "the
+// user allows it". So its answer counts only where the operator of refold said so; else the host learns the command with which
+// a person answers at refold.
+import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server';
+import type { Ingress } from '../../schemas/event.ts';
+import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
+import { type JsonObject, isPlainObject } from '../../schemas/json.ts';
+import { shownArguments } from '../../schemas/tool-call.ts';
+import { allowing, denying, fulfilling } from '../core/answers.ts';
+import { type RequiredAction, questionDigest } from '../core/status.ts';
+import { commandFor } from '../shown/shell-word.ts';
+
+/** What a host brings back when it goes on with a call: which call it was, and which question it was asked. */
+export interface CallToken {
+  readonly session: SessionId;
+  readonly batch_id: BatchId;
+  readonly call_id: CallId;
+  /** The question, with the digest of the arguments in it: an answer to another one does not count. */
+  readonly question: Digest;
+}
+
+export const tokenOf = (action: RequiredAction): CallToken => ({
+  session: action.session_id,
+  batch_id: action.batch_id,
+  call_id: action.call_id,
+  question: questionDigest(action),
+});
+
+/** What to do so that the call goes on; `place` names the data directory in commands, where it is not the usual one. */
+export function howToAnswer(action: RequiredAction, place: string): string {
+  return action.kind === 'agent.tool_use'
+    ? `${commandFor('approve', action, place)}, or ${commandFor('deny', action, place)}`
+    : commandFor('answer', action, `--text "…"${place === '' ? '' : ` ${place}`}`);
+}
+
+export const asksMessage = (action: RequiredAction, place: string): string =>
+  `the call ${action.call_id} of ${action.tool_name} waits for a person at refold. To answer: ${howToAnswer(action, place)}`;
+
+/** The key of the one question that a result asks. */
+const KEY = 'answer';
+
+/** Puts the question to the person of the host. */
+export function askHost(action: RequiredAction, state: string): InputRequiredResult {
+  return inputRequired({
+    requestState: state,
+    inputRequests: {
+      [KEY]: inputRequired.elicit({ message: messageOf(action), requestedSchema: formOf(action) as FormSchema }),
+    },
+  });
+}
+
+/** Tells the host that it may go on when a person has answered at refold; a host that can show it shows it. */
+export function tellHost(message: string, state: string, canShow: boolean): InputRequiredResult {
+  if (!canShow) return inputRequired({ requestState: state });
+  const requestedSchema: FormSchema = { type: 'object', properties: {} };
+  return inputRequired({
+    requestState: state,
+    inputRequests: { [KEY]: inputRequired.elicit({ message: `${message} Then go on.`, requestedSchema }) },
+  });
+}
+
+type FormSchema = Exclude<Parameters<typeof inputRequired.elicit>[0]['requestedSchema'], { readonly '~standard': unknown }>;
+
+function messageOf(action: RequiredAction): string {
+  if (action.kind === 'agent.custom_tool_use') {
+    const message = action.arguments?.['message'];
+    if (typeof message === 'string' && message !== '') return message;
+  }
+  const shown = JSON.stringify(shownArguments(action)).slice(0, SHOWN_CHARS);
+  const what = action.kind === 'agent.tool_use' ? 'May it run?' : 'What is its result?';
+  return `${action.tool_name} with ${shown} (${action.arguments_digest}). ${what}`;
+}
+
+/** Characters of the arguments in a question; the digest names all of them. */
+const SHOWN_CHARS = 2_000;
+
+function formOf(action: RequiredAction): object {
+  if (action.kind === 'agent.tool_use') {
+    return {
+      type: 'object',
+      properties: { decision: { type: 'string', title: 'Decision', enum: ['allow', 'deny'] } },
+      required: ['decision'],
+    };
+  }
+  const { output_schema } = action;
+  if (output_schema !== undefined && isForm(output_schema)) return output_schema;
+  return { type: 'object', properties: { text: { type: 'string', title: 'Result' } }, required: ['text'] };
+}
+
+/** Whether a schema is one that hosts show as a form: an object with plain fields. */
+function isForm({ type, properties }: JsonObject): boolean {
+  if (type !== 'object' || !isPlainObject(properties)) return false;
+  return Object.values(properties).every(
+    (field) => isPlainObject(field) && (PLAIN.has(String(field['type'])) || isChoices(field)),
+  );
+}
+
+const PLAIN: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean']);
+
+const isChoices = ({ type, items }: Readonly<Record<string, unknown>>): boolean =>
+  type === 'array' && isPlainObject(items) && (items['enum'] !== undefined || items['anyOf'] !== undefined);
+
+/** What the person of the host answered; null when they did not. */
+export function hostAnswer(action: RequiredAction, responses: unknown, by: string): Ingress | null {
+  const response = isPlainObject(responses) ? responses[KEY] : undefined;
+  if (!isPlainObject(response)) return null;
+  const { action: chosen } = response;
+  if (chosen !== 'accept' && chosen !== 'decline') return null;
+  const content = isPlainObject(response['content']) ? (response['content'] as JsonObject) : {};
+  if (action.kind === 'agent.tool_use') {
+    const { decision } = content;
+    if (chosen === 'accept' && decision === 'allow') return allowing(action, by);
+    if (chosen === 'accept' && decision !== 'deny') return null;
+    return denying(action, by, { message: 'the person of the host denied it' });
+  }
+  if (chosen === 'decline') {
+    return fulfilling(action, by, { success: false, output: { text: 'User response: action decline, no content' } });
+  }
+  const form = action.output_schema !== undefined && isForm(action.output_schema);
+  const text = typeof content['text'] === 'string' && !form ? content['text'] : `User response: action accept, content ${JSON.stringify(content)}`;
+  return fulfilling(action, by, { success: true, output: { text: text.slice(0, 4_096) }, ...(form ? { data: content } : {}) });
+}
