@@ -2,8 +2,9 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { PageToken } from '../../schemas/pages.ts';
 import { reject } from '../../schemas/rejection.ts';
+import { pause } from '../turns.ts';
 import { refuseConnectingStranger } from '../files/connecting-user.ts';
-import { openApiBytes } from './api/document.ts';
+import { newOpenApi } from './api/document.ts';
 import { OPEN_SHAPES } from './api/open-shapes.ts';
 import { type OpenRoutes, type Sender, refusalResponse } from './guard.ts';
 import { headerOf, incomingOf } from './headers.ts';
@@ -13,6 +14,13 @@ import type { Pages } from './pages.ts';
 /** `file`: what the server serves in place of an engine. */
 export function newOpenRoutes(directory: string, pages: Pages, file?: PageToken['file']): OpenRoutes {
   const pageFiles = newPageFiles(directory);
+  const openApi = newOpenApi();
+
+  /** It holds no secret and is the same for everyone, so that tools which read it need no token. */
+  const document = async (): Promise<Response> =>
+    new Response(await openApi(pause), {
+      headers: { 'content-type': 'application/json', 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' },
+    });
 
   async function exchange(context: Parameters<OpenRoutes>[0], sender: Sender): Promise<Response> {
     if (sender !== 'page') return refusalResponse(ONLY_THE_PAGE);
@@ -28,19 +36,12 @@ export function newOpenRoutes(directory: string, pages: Pages, file?: PageToken[
     const { method, path } = context.req;
     if (method === EXCHANGE.method && path === EXCHANGE.at) return exchange(context, sender);
     // A server of one file has none of the routes that the document lists.
-    if (method === DOCUMENT.method && path === DOCUMENT.at && file === undefined)
-      return Promise.resolve(documentResponse());
+    if (method === DOCUMENT.method && path === DOCUMENT.at && file === undefined) return document();
     return pageFiles({ method, path, known: () => headerOf(context, 'if-none-match') });
   };
 }
 
 const { exchange: EXCHANGE, document: DOCUMENT } = OPEN_SHAPES;
-
-/** It holds no secret and is the same for everyone, so that tools which read it need no token. */
-const documentResponse = (): Response =>
-  new Response(openApiBytes(), {
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' },
-  });
 
 const ONLY_THE_PAGE = reject(
   'forbidden',

@@ -1,5 +1,4 @@
 // The JSON Schemas of codecs as components of one document: each shape that has a name stands there once, and is referred to.
-import { canonicalText } from '../../../schemas/canonical.ts';
 import { type Json, type JsonObject, isPlainObject } from '../../../schemas/json.ts';
 import { invariant } from '../../../schemas/rejection.ts';
 
@@ -14,13 +13,13 @@ export interface Components {
 const NAME = /^[A-Za-z0-9._-]+$/;
 
 export function newComponents(): Components {
-  const named = new Map<string, { readonly source: string; schema: JsonObject }>();
+  const named = new Map<string, { readonly source: JsonObject; readonly schema: JsonObject }>();
   // One codec is in many others.
   const known = new WeakMap<object, JsonObject>();
 
   /** The name of a shape: its title, after that of the shape around it when another shape has the same title. */
-  function nameOf(title: string, source: string, owner: string): string {
-    const free = [title, `${owner}.${title}`].find((name) => (named.get(name)?.source ?? source) === source);
+  function nameOf(title: string, source: JsonObject, owner: string): string {
+    const free = [title, `${owner}.${title}`].find((name) => isSame(named.get(name)?.source ?? source, source));
     invariant(free !== undefined, `three shapes are called ${title}; rename one`);
     return free;
   }
@@ -30,11 +29,10 @@ export function newComponents(): Components {
     if (made !== undefined) return made;
     const { title } = schema;
     if (typeof title !== 'string' || !NAME.test(title)) return within(schema, owner);
-    const source = canonicalText(schema);
-    const name = nameOf(title, source, owner);
+    const name = nameOf(title, schema, owner);
     if (!named.has(name)) {
-      named.set(name, { source, schema: {} });
-      named.set(name, { source, schema: within(schema, name) });
+      named.set(name, { source: schema, schema: {} });
+      named.set(name, { source: schema, schema: within(schema, name) });
     }
     const reference = { $ref: `#/components/schemas/${name}` };
     known.set(schema, reference);
@@ -60,6 +58,16 @@ export function newComponents(): Components {
     all: () =>
       Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { schema }]) => [name, schema])),
   };
+}
+
+/** Most parts are compared with themselves: a codec that is made twice has two schemas, whose parts are mostly shared. */
+function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => isSame((a as JsonObject)[key], (b as JsonObject)[key]))
+  );
 }
 
 const ONE: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'propertyNames', 'not']);

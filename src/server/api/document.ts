@@ -4,6 +4,8 @@ import { ROUTES, type Route } from '../../../schemas/access.ts';
 import type { Json, JsonObject } from '../../../schemas/json.ts';
 import { REJECTIONS, type RejectionCode } from '../../../schemas/rejection.ts';
 import { Problem } from '../../../schemas/wire.ts';
+import type { Steps } from '../../core/steps.ts';
+import { type Pause, inTurns } from '../../turns.ts';
 import { PACKAGE_VERSION } from '../../version.ts';
 import { statusOf } from '../problem.ts';
 import { type Components, newComponents } from './components.ts';
@@ -12,8 +14,8 @@ import { GUARDED } from './refusal-codes.ts';
 import { type Parameters, type RouteShape, isBytes, isText } from './route-shape.ts';
 import { ROUTE_SHAPES } from './route-shapes.ts';
 
-/** The whole document. */
-export function openApiDocument(): JsonObject {
+/** The whole document, made in steps: all at once it would hold the event loop for some 40 ms. */
+export function* openApiSteps(): Steps<JsonObject> {
   const components = newComponents();
   const paths: Record<string, Record<string, Json>> = {};
   const add = (path: string, method: string, operation: JsonObject): void => {
@@ -26,6 +28,7 @@ export function openApiDocument(): JsonObject {
       description: `Needs a token of the scope ${route.scopes.join(' or ')}.${route.narrowed ? '' : NOT_NARROWED}`,
       security: route.scopes.map((scope) => ({ bearer: [scope] })),
     });
+    yield;
   }
   for (const [name, open] of Object.entries(OPEN_SHAPES) as readonly (readonly [string, OpenShape])[]) {
     const operation = operationOf(components, name, open, open.at);
@@ -48,11 +51,11 @@ export function openApiDocument(): JsonObject {
   };
 }
 
-let bytes: Uint8Array<ArrayBuffer> | null = null;
-
-/** The document as it is served, made with the first request. */
-export function openApiBytes(): Uint8Array<ArrayBuffer> {
-  return (bytes ??= new TextEncoder().encode(JSON.stringify(openApiDocument())));
+/** The bytes of the document, made when they are first asked for. */
+export function newOpenApi(): (pause: Pause) => Promise<Uint8Array<ArrayBuffer>> {
+  let made: Promise<Uint8Array<ArrayBuffer>> | null = null;
+  return (pause) =>
+    (made ??= inTurns(openApiSteps(), pause).then((document) => new TextEncoder().encode(JSON.stringify(document))));
 }
 
 const ABOUT =

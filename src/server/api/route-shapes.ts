@@ -213,7 +213,7 @@ export const ROUTE_SHAPES = {
     says: 'All entries of the journal as of one moment and the digests of all blobs.',
     status: 200,
     answer: { type: 'application/x-ndjson', says: 'Parts, one a line; the last one has an end.', lines: BackupPart },
-    refusals: READS,
+    refusals: [...READS, 'not_found'],
   },
   metrics: {
     says: 'The figures of the process.',
