@@ -1,8 +1,9 @@
 // Follows a stream: first the stored commits, then each new one. A slow reader costs no memory: it is only notified of new
 // commits, and reads them from the journal at its own pace; the last commit of a session, which is durable, from memory. A reader that waits does not keep its session in memory: a
 // session is loaded before it adopts anything. Who asks for it also reads what the model is writing now.
-import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, map } from 'fp-ts/lib/Either.js';
 import type { Position, SessionId, Version } from '../../schemas/ids.ts';
+import { freezeJson } from '../../schemas/json.ts';
 import { FOLLOW_PAGE_EVENTS } from '../../schemas/limits.ts';
 import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
@@ -101,7 +102,7 @@ async function* followWith<Frame>(
     const page =
       last === null
         ? await commitRecords(journal, pause, id, { from, limit: Math.min(FOLLOW_PAGE_EVENTS, now - at) })
-        : await recordsFrom(pause, id, [last]);
+        : await sharedRecord(pause, id, last);
     if (signal.aborted) return;
     if (isLeft(page)) throw new FollowRefused(page.left);
     for (const record of page.right) {
@@ -111,3 +112,16 @@ async function* followWith<Frame>(
     }
   }
 }
+
+/** The record of the last commit of a session, decoded once for all who wait for it, and frozen as they share it. */
+function sharedRecord(
+  pause: Pause,
+  id: SessionId,
+  commit: JournalCommit,
+): Promise<Either<Rejection, readonly CommitRecord[]>> {
+  const known = SHARED.get(commit) ?? recordsFrom(pause, id, [commit]).then(map(freezeJson<readonly CommitRecord[]>));
+  SHARED.set(commit, known);
+  return known;
+}
+
+const SHARED = new WeakMap<JournalCommit, Promise<Either<Rejection, readonly CommitRecord[]>>>();

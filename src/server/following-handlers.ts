@@ -16,8 +16,8 @@ import { RejectedError } from '../client/rejected-error.ts';
 import {
   type KnownCommits,
   type StreamStart,
+  type StreamedBatch,
   type StreamedCommit,
-  type StreamedEvent,
   beginStream,
   streamFrom,
 } from '../client/watch/session-stream.ts';
@@ -80,8 +80,9 @@ async function startOf(client: EngineClient, id: SessionId, after?: string): Pro
   }
 }
 
-const CLIENT_EVENTS: Messages<StreamedEvent> = {
-  textOf: ({ event, data, id }) => frame(event, data, id),
+const CLIENT_EVENTS: Messages<StreamedBatch> = {
+  textOf: ({ events }) => events.map(({ event, data, id }) => frame(event, data, id)).join(''),
+  sharedBy: ({ whole }) => whole ?? null,
   beat: frame('heartbeat', {}),
   faultOf: ({ code, message, path }) => frame('error', { error: code, message, details: { path } }),
 };

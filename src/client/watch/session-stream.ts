@@ -6,7 +6,7 @@ import type { CommitRecord } from '../../../schemas/record.ts';
 import { reject } from '../../../schemas/rejection.ts';
 import type { StreamedEvent } from '../../core/stream/client-event.ts';
 import { clientEvents } from '../../core/stream/client-events.ts';
-import { newLiveText } from '../../core/stream/live-text.ts';
+import { type LiveText, newLiveText } from '../../core/stream/live-text.ts';
 import { type StreamPlace, placeAfter } from '../../core/stream/stream-place.ts';
 import type { ReplayStart } from '../../core/replay.ts';
 import type { EngineClient } from '../client.ts';
@@ -29,6 +29,13 @@ export interface StreamOptions {
 export interface StreamedCommit {
   readonly positions: readonly (readonly StreamedEvent[])[];
   readonly head: ReplayStart;
+}
+
+/** Events that a reader gets together: those of a commit, or of a frame of what is written. */
+export interface StreamedBatch {
+  readonly events: readonly StreamedEvent[];
+  /** The commit of which these are all events, unchanged: whoever writes them for one reader has written them for each. */
+  readonly whole?: StreamedCommit;
 }
 
 /** Commits that were made into events before, by their chain value, which stands for all of a stream up to them. */
@@ -58,7 +65,7 @@ export async function* sessionStream(
   { after, signal }: StreamOptions = {},
 ): AsyncGenerator<StreamedEvent, void> {
   const start = await beginStream(client, session, after);
-  yield* streamFrom(client, start, withSignal(signal));
+  for await (const { events } of streamFrom(client, start, withSignal(signal))) yield* events;
 }
 
 /** Throws a {@link RejectedError} when the session is not readable or has no such id yet. */
@@ -89,13 +96,14 @@ export async function* streamFrom(
   client: StreamClient,
   { session, head: first, place }: StreamStart,
   { known, pause, signal }: StreamFrom,
-): AsyncGenerator<StreamedEvent, void> {
+): AsyncGenerator<StreamedBatch, void> {
   const live = newLiveText();
   let head = first;
   for await (const record of client.followLive(session, { from: head.state.version, ...withSignal(signal) })) {
     if (signal?.aborted === true) return;
     if (record.kind === 'delta') {
-      yield* live.add(record);
+      const events = live.add(record);
+      if (events.length > 0) yield { events };
       continue;
     }
     const commit = known?.get(record.chain) ?? streamedCommit(session, head, record);
@@ -103,12 +111,22 @@ export async function* streamFrom(
     head = commit.head;
     const rest = pause?.() ?? null;
     if (rest !== null) await rest;
-    for (const [index, events] of commit.positions.entries()) {
-      const position = record.position + index;
-      if (position < place.position) continue;
-      yield* live.join(position === place.position ? events.slice(place.skip) : events);
-    }
+    const batch = batchOf(commit, record.position, place, live);
+    if (batch.events.length > 0) yield batch;
   }
+}
+
+/** What a reader gets of a commit: without what came before its place, and without the text that it has seen. */
+function batchOf(commit: StreamedCommit, first: number, place: StreamPlace, live: LiveText): StreamedBatch {
+  let isWhole = first > place.position || (first === place.position && place.skip === 0);
+  const events = commit.positions.flatMap((said, index) => {
+    const position = first + index;
+    if (position < place.position) return [];
+    const joined = live.join(position === place.position && place.skip > 0 ? said.slice(place.skip) : said);
+    isWhole &&= joined === said;
+    return joined;
+  });
+  return isWhole ? { events, whole: commit } : { events };
 }
 
 function streamedCommit(session: SessionId, from: ReplayStart, record: CommitRecord): StreamedCommit {
