@@ -16,7 +16,7 @@ import { newCheckedFold } from './checked-fold.ts';
 
 export type { StreamedEvent };
 
-type StreamClient = Pick<EngineClient, 'session' | 'records' | 'followLive'>;
+type StreamClient = Pick<EngineClient, 'session' | 'records' | 'followLive' | 'storedStart'>;
 
 export interface StreamOptions {
   /** The last id that was seen; from the beginning without it. */
@@ -78,8 +78,8 @@ export async function beginStream(client: StreamClient, session: SessionId, afte
     const message = `${session} has ${state.version} events, so none of them has the id ${after}`;
     throw new RejectedError(reject('position_unknown', '/last-event-id', message));
   }
-  // Whoever has seen all begins with the state as it is; everyone else's stream is folded from its first event.
-  const head = position === state.version ? { state, chain } : await genesisOf(client, session);
+  // Whoever has seen all begins with the state as it is; everyone else's stream is folded from a state before its place.
+  const head = position === state.version ? { state, chain } : await startBefore(client, session, position);
   return { session, head, place: place.right };
 }
 
@@ -133,6 +133,13 @@ function streamedCommit(session: SessionId, from: ReplayStart, record: CommitRec
   const folded = newCheckedFold(session, from).add(record);
   if (folded === null) throw new RejectedError(reject('damaged', '', `${session} has no state at ${record.position}`));
   return { positions: folded.events.map(clientEvents), head: { state: folded.state, chain: record.chain } };
+}
+
+/** The stream as it is stored next before a position; else before its first event. */
+async function startBefore(client: StreamClient, session: SessionId, position: number): Promise<ReplayStart> {
+  const stored = position === 0 ? undefined : await client.storedStart?.(session, position)();
+  const known = stored === undefined || isLeft(stored) ? null : stored.right;
+  return known ?? (await genesisOf(client, session));
 }
 
 /** The stream before its first event. */
