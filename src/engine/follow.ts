@@ -53,8 +53,11 @@ export function newChangeNotices(): ChangeNotices {
       return {
         next: () =>
           new Promise((resolve) => {
-            if (signal.aborted) return void resolve();
             answer = resolve;
+            if (signal.aborted) {
+              resolve();
+              return;
+            }
             const answers = waiting.get(id) ?? new Set();
             waiting.set(id, answers.add(answer));
           }),

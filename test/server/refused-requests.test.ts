@@ -1,6 +1,6 @@
 // Hostile requests: each is answered with its status and code, as the document says, or its connection is closed; and none holds
 // the event loop.
-import { Socket, connect } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES, type RouteName, SCOPES } from '../../schemas/access.ts';
@@ -16,7 +16,9 @@ import {
   serveApi,
 } from '../support/api/served-api.ts';
 import { heldBy } from '../support/hostile/held.ts';
-import { HOSTILE_SESSION, NO_HTTP, REFUSED } from '../support/hostile/refused-cases.ts';
+import { NO_HTTP } from '../support/hostile/no-http.ts';
+import { REFUSED } from '../support/hostile/refused-cases.ts';
+import { HOSTILE_SESSION } from '../support/hostile/refused-row.ts';
 
 /** How long the event loop may be held, in milliseconds of this thread, which runs the server and this test. */
 const HELD_MS_MAX = 50;
@@ -87,7 +89,7 @@ describe('what is no HTTP', () => {
 /** Everything that is received until the server closes the connection. */
 function sendRaw(bytes: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
-    const socket: Socket = connect(api.port, '127.0.0.1');
+    const socket = connect(api.port, '127.0.0.1');
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
     socket.on('error', () => undefined);

@@ -127,17 +127,19 @@ function contentOf(components: Components, answer: RouteShape['answer']): JsonOb
 function refusalsOf(components: Components, refusals: readonly RejectionCode[]): JsonObject {
   const codes = [...new Set(refusals)].sort();
   return Object.fromEntries(
-    [...new Set(codes.map(statusOf))].sort().map((status) => {
-      const here = codes.filter((code) => statusOf(code) === status);
-      const schema = {
-        allOf: [
-          components.schemaOf(Problem),
-          { properties: { status: { enum: [status] }, code: { enum: here } }, required: ['code', 'path', 'detail'] },
-        ],
-      };
-      const description = here.map((code) => `\`${code}\`: ${REJECTIONS[code]}`).join('\n\n');
-      return [status, { description, content: { 'application/problem+json': { schema } } }];
-    }),
+    [...new Set(codes.map(statusOf))]
+      .sort((a, b) => a - b)
+      .map((status) => {
+        const here = codes.filter((code) => statusOf(code) === status);
+        const schema = {
+          allOf: [
+            components.schemaOf(Problem),
+            { properties: { status: { enum: [status] }, code: { enum: here } }, required: ['code', 'path', 'detail'] },
+          ],
+        };
+        const description = here.map((code) => `\`${code}\`: ${REJECTIONS[code]}`).join('\n\n');
+        return [status, { description, content: { 'application/problem+json': { schema } } }];
+      }),
   );
 }
 

@@ -31,7 +31,7 @@ describe('the document', () => {
     const listed = Object.entries(paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, { operationId, security }]) => {
         const scopes = (security as readonly { readonly bearer: readonly string[] }[]).flatMap(({ bearer }) => bearer);
-        return `${String(operationId)} ${method.toUpperCase()} ${path} ${scopes.join(' ')}`;
+        return `${operationId as string} ${method.toUpperCase()} ${path} ${scopes.join(' ')}`;
       }),
     );
     const template = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
@@ -62,7 +62,7 @@ describe('the document', () => {
           if (problem === undefined) continue;
           const [, { properties }] = problem.schema['allOf'] as unknown as readonly [unknown, { properties: Enums }];
           for (const code of properties.code.enum) {
-            expect(statusOf(code), code).toBe(Number(status));
+            expect(`${code} ${statusOf(code)}`).toBe(`${code} ${status}`);
             seen.add(code);
           }
         }
