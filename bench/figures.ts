@@ -11,6 +11,7 @@ import { memory } from './figures/memory.ts';
 import { path } from './figures/path.ts';
 import { planner } from './figures/planner.ts';
 import { position } from './figures/position.ts';
+import { readers } from './figures/readers.ts';
 import { replay } from './figures/replay.ts';
 import { restart } from './figures/restart.ts';
 import { startup } from './figures/startup.ts';
@@ -31,5 +32,6 @@ export const FIGURES: readonly Figure[] = [
   memory,
   journals,
   deltas,
+  readers,
   decode,
 ];

@@ -1,5 +1,6 @@
 // The processes that the bench starts: the engine through the command line, and scripts of the bench.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -35,6 +36,8 @@ export interface Child<L> {
   stop(): Promise<void>;
   /** Ends it without warning, as a crash does. */
   kill(): Promise<void>;
+  /** The processor time of its main thread so far. */
+  cpuMs(): number;
 }
 
 /** Starts a script and resolves when it has printed its first line. The script ends with this process. */
@@ -61,8 +64,11 @@ export async function startChild<L extends object>(
     if (isAlive(child)) child.kill(signal);
     await exited;
   };
-  return { ready, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+  return { ready, stop: () => end('SIGTERM'), kill: () => end('SIGKILL'), cpuMs: () => cpuMsOf(child.pid ?? 0) };
 }
+
+/** By the kernel's account (Linux): in nanoseconds, the first of three numbers. */
+const cpuMsOf = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
 const isAlive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
 

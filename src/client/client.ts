@@ -5,6 +5,7 @@ import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { CommitRecord, StreamEvent, StreamRecord } from '../../schemas/record.ts';
 import type { Tombstone } from '../../schemas/session-head.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
+import type { ReplayStart } from '../core/replay.ts';
 import type {
   BackupPart,
   CreateSession,
@@ -55,6 +56,11 @@ export interface EngineClient {
   deletedSessions(request?: ListDeleted): TaskEither<Rejection, DeletedPage>;
   /** State, digest and chain as of the last durable event. */
   session(id: SessionId): TaskEither<Rejection, SessionView>;
+  /**
+   * The state of a session at this version, or the nearest stored one before it, and the chain value there; null when none is
+   * stored. Of an engine in this process alone: a reader that resumes folds from there and not from the first event.
+   */
+  storedStart?(id: SessionId, version: number): TaskEither<Rejection, ReplayStart | null>;
   /** Appends facts, all or none; durable when it resolves. A recorded event sent again gets its first answer. */
   submit(id: SessionId, request: Submit): TaskEither<Rejection, SubmitReceipt>;
   /**

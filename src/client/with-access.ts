@@ -36,7 +36,9 @@ export function withAccess(client: EngineClient, access: Access): EngineClient {
       const refusal = refuseRoute(access, route);
       return refusal === null ? method(...given) : refusedToFollow(refusal);
     };
+  const stored = client.storedStart?.bind(client);
   return {
+    ...(stored === undefined ? {} : { storedStart: held('session', stored) }),
     info: held('info', () => client.info()),
     createSession: held('createSession', (...given) => client.createSession(...given)),
     fork: held('fork', (...given) => client.fork(...given)),

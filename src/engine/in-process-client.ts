@@ -40,6 +40,7 @@ import { newBlobJoins } from './join-blobs.ts';
 import type { LiveSession } from './append/live-session.ts';
 import { type Intake, newIntake } from './intake.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
+import { storedStart } from './sessions/load-session.ts';
 import { commitRecords, firstRecords } from './sessions/records.ts';
 import { namedBlobs, newUnnamedBlobs } from './unnamed-blobs.ts';
 import { submitAndLease } from './submit-and-lease.ts';
@@ -95,6 +96,8 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
         const session = await sessions.get(known);
         return isLeft(session) ? session : right(viewOf(session.right, ports.leases));
       }),
+    storedStart: (id, version) =>
+      intake.withArgument(SessionId, id, (known) => storedStart(journal, pause, known, version)),
     submit: (id, request) =>
       intake.withArgument(SessionId, id, (known) =>
         intake.withRequest(Submit, request, async (submitted, bytes) =>

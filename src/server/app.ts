@@ -1,33 +1,28 @@
 // The HTTP API of an engine: the routes of `schemas/access.ts`, one for each method of its client, and one for several submits
-// at once. The client decodes its arguments; this file only finds them in the request.
+// at once. What each takes and gives is in `api/route-shapes.ts`; the client decodes its arguments, and this file only finds them
+// in the request.
 import { Hono, type Context } from 'hono';
-import { type Either, bind, bindTo, isLeft, left } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Access, ROUTES, type RouteName } from '../../schemas/access.ts';
 import type { Digest, SessionId } from '../../schemas/ids.ts';
-import { type Json, isPlainObject } from '../../schemas/json.ts';
-import { BLOB_BYTES_MAX, LEASES_WAITING_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
+import { isPlainObject } from '../../schemas/json.ts';
+import { LEASES_WAITING_MAX, SUBMITS_TOGETHER_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type {
-  CreateSession,
-  ForkSession,
-  Heartbeat,
-  JoinBlobs,
-  LeaseRequest,
-  PostDeltas,
-  Release,
-  Submit,
-} from '../../schemas/wire.ts';
+import type { Submit } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { refuseRoute, withAccess } from '../client/with-access.ts';
 import { markUnshared, unsharedBytes } from '../client/wire-text.ts';
 import { pause } from '../turns.ts';
+import type { RouteShape } from './api/route-shape.ts';
+import { ROUTE_SHAPES } from './api/route-shapes.ts';
 import { newBodyRoom } from './body-room.ts';
 import { readBytes, readJson } from './body.ts';
 import { streamBackup } from './backup-stream.ts';
 import { type FollowingRoute, followingHandlers } from './following-handlers.ts';
 import { type GuardOptions, type Guarded, guard, unauthorized } from './guard.ts';
+import { type Asked, type Handler, type Handlers, responseOf } from './handler.ts';
 import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
 import { type McpDoor, addMcpRoute } from './mcp-route.ts';
@@ -35,7 +30,7 @@ import { type Operations, metricsResponse } from './operations.ts';
 import { type PageRoute, pageHandlers } from './page-handlers.ts';
 import type { Pages } from './pages.ts';
 import { problemOf, problemResponse } from './problem.ts';
-import { listRequest, numberOf } from './query.ts';
+import { queryOf } from './query.ts';
 import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
 
 export interface AppOptions extends GuardOptions {
@@ -47,11 +42,6 @@ export interface AppOptions extends GuardOptions {
   /** The pages that have a token; without them, none can get one. */
   readonly pages?: Pages;
 }
-
-type Asked = Context<Guarded>;
-
-/** Answers a request, with the client that its token allows. */
-type Handler = (context: Asked, client: EngineClient) => Promise<Response>;
 
 /** The routes, under `/v1`. */
 export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded> {
@@ -78,32 +68,39 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
     clients.set(access, known);
     return known;
   };
-  const handlers: Readonly<Record<RouteName, Handler>> = {
+  const handlers: Handlers<RouteName> = {
     ...HANDLERS,
     ...followingHandlers(),
     lease: newLeasing(),
-    backup: (context, client) =>
-      streamBackup(client.backup(), context.get('holder'), undefined, (error) => {
+    backup: ({ context, client: its }) =>
+      streamBackup(its.backup(), context.get('holder'), undefined, (error) => {
         onError?.(error);
         incomingOf(context)?.socket.destroy();
       }),
     metrics: async () =>
       operations === undefined
-        ? problemResponse(reject('not_found', '', 'this server was started without figures'))
+        ? left(reject('not_found', '', 'this server was started without figures'))
         : metricsResponse(operations),
     ...pageHandlers(pages),
   };
   if (mcp !== undefined) addMcpRoute(app, { open: mcp, room, clientOf });
   for (const name of Object.keys(ROUTES) as readonly RouteName[]) {
     const { method, path } = ROUTES[name];
+    const given: RouteShape = ROUTE_SHAPES[name];
+    // The query is decoded by the shape of this very route.
+    const handler = handlers[name] as Handler<RouteName>;
     app.on(method, path, async (context) => {
       const { access } = context.get('holder');
       const refusal = refuseRoute(access, name);
       if (refusal !== null) return problemResponse(refusal);
+      const query = queryOf(context, given.query);
+      if (isLeft(query)) return problemResponse(query.left);
       const own = room.enter(access.scope, outgoingOf(context));
       context.set('room', own);
+      const body = (): Promise<Either<Rejection, never>> =>
+        whileCurrent(context, readJson(context)) as Promise<Either<Rejection, never>>;
       try {
-        return await handlers[name](context, clientOf(access));
+        return responseOf(given, await handler({ context, client: clientOf(access), query: query.right, body }));
       } finally {
         own.done();
       }
@@ -112,77 +109,59 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
   return app;
 }
 
-const HANDLERS: Readonly<
-  Record<Exclude<RouteName, FollowingRoute | 'lease' | 'backup' | 'metrics' | PageRoute>, Handler>
-> = {
-  info: async (_context, client) => answer(await client.info()()),
-  sessions: async (context, client) => {
-    const request = listRequest(context);
-    return isLeft(request) ? problemResponse(request.left) : answer(await client.sessions(request.right)());
-  },
-  createSession: async (context, client) =>
-    answer(await withBody(context, (request) => client.createSession(request as CreateSession)), 201),
-  deleteSession: async (context, client) => answer(await client.deleteSession(sessionOf(context))()),
-  deletedSessions: async (context, client) => {
-    const request = listRequest(context);
-    return isLeft(request) ? problemResponse(request.left) : answer(await client.deletedSessions(request.right)());
-  },
-  session: async (context, client) => answerInParts(context, await client.session(sessionOf(context))(), jsonParts),
-  submit: async (context, client) =>
-    answerInParts(
-      context,
-      await withBody(context, (request) => client.submit(sessionOf(context), request as unknown as Submit)),
+const HANDLERS: Handlers<Exclude<RouteName, FollowingRoute | 'lease' | 'backup' | 'metrics' | PageRoute>> = {
+  info: ({ client }) => client.info()(),
+  sessions: ({ client, query }) => client.sessions(query)(),
+  createSession: (asked) => withBody(asked, (request) => asked.client.createSession(request)),
+  deleteSession: ({ context, client }) => client.deleteSession(sessionOf(context))(),
+  deletedSessions: ({ client, query }) => client.deletedSessions(query)(),
+  session: async ({ context, client }) => answerInParts(context, await client.session(sessionOf(context))(), jsonParts),
+  submit: async (asked) => {
+    const id = sessionOf(asked.context);
+    return answerInParts(
+      asked.context,
+      await withBody(asked, (request) => asked.client.submit(id, request)),
       receiptParts,
-    ),
-  submits: submitAll,
-  fork: async (context, client) =>
-    answer(await withBody(context, (request) => client.fork(sessionOf(context), request as ForkSession)), 201),
-  records: async (context, client) => {
-    const range = pipe(
-      numberOf('from', context.req.query('from')),
-      bindTo('from'),
-      bind('limit', () => numberOf('limit', context.req.query('limit'))),
     );
-    if (isLeft(range)) return problemResponse(range.left);
-    return answer(await client.records(sessionOf(context), range.right.from, range.right.limit)());
   },
-  postDeltas: async (context, client) =>
-    answer(
-      await withBody(context, (request) => client.postDeltas(sessionOf(context), request as unknown as PostDeltas)),
-    ),
-  heartbeat: async (context, client) =>
-    answer(await withBody(context, (request) => client.heartbeat(request as unknown as Heartbeat))),
-  release: async (context, client) =>
-    answer(await withBody(context, (request) => client.release(request as unknown as Release))),
-  putBlob: async (context, client) => {
-    const stored = await pipe(
-      () => whileCurrent(context, readBytes(context, BLOB_BYTES_MAX)),
-      TE.chain((bytes) => client.putBlob(bytes, { durable: context.req.query('durable') !== 'false' })),
-    )();
-    return isLeft(stored) ? problemResponse(stored.left) : Response.json({ ref: stored.right }, { status: 201 });
-  },
-  joinBlobs: async (context, client) => {
-    const joined = await withBody(context, (request) => client.joinBlobs(request as unknown as JoinBlobs));
-    return isLeft(joined) ? problemResponse(joined.left) : Response.json({ ref: joined.right }, { status: 201 });
-  },
-  getBlob: async (context, client) => {
+  submits: submitAll,
+  fork: (asked) => withBody(asked, (request) => asked.client.fork(sessionOf(asked.context), request)),
+  records: ({ context, client, query }) => client.records(sessionOf(context), query.from, query.limit)(),
+  postDeltas: (asked) => withBody(asked, (request) => asked.client.postDeltas(sessionOf(asked.context), request)),
+  heartbeat: (asked) => withBody(asked, (request) => asked.client.heartbeat(request)),
+  release: (asked) => withBody(asked, (request) => asked.client.release(request)),
+  putBlob: ({ context, client, query: { durable = true } }) =>
+    pipe(
+      () => whileCurrent(context, readBytes(context, ROUTE_SHAPES.putBlob.body.bytesMax)),
+      TE.chain((bytes) => client.putBlob(bytes, { durable })),
+      TE.map((ref) => ({ ref })),
+    )(),
+  joinBlobs: (asked) =>
+    pipe(
+      () => withBody(asked, (request) => asked.client.joinBlobs(request)),
+      TE.map((ref) => ({ ref })),
+    )(),
+  getBlob: async ({ context, client }) => {
     const room = context.get('room');
     const blob = await room.read(async () => {
       const read = await client.getBlob((context.req.param('ref') ?? '') as Digest)();
       const full = isLeft(read) ? null : room.take(read.right.length);
       return full === null ? read : left(full);
     });
-    if (isLeft(blob)) return problemResponse(blob.left);
-    const headers = { 'content-type': 'application/octet-stream', 'content-length': String(blob.right.length) };
+    if (isLeft(blob)) return blob;
+    const headers = {
+      'content-type': ROUTE_SHAPES.getBlob.answer.type,
+      'content-length': String(blob.right.length),
+    };
     return new Response(blob.right.length === 0 ? null : inParts(blob.right), { headers });
   },
 };
 
 /** Submits to many sessions in one request, concurrently and independently; {@link SubmitsReply} has the answers. */
-async function submitAll(context: Asked, client: EngineClient): Promise<Response> {
-  const body = await whileCurrent(context, readJson(context));
+async function submitAll({ context, client, body: read }: Asked<'submits'>): Promise<Response> {
+  const body: Either<Rejection, unknown> = await read();
   if (isLeft(body)) return problemResponse(body.left);
-  const submits = isPlainObject(body.right) ? body.right['submits'] : undefined;
+  const submits: unknown = isPlainObject(body.right) ? body.right['submits'] : undefined;
   if (!Array.isArray(submits) || submits.length > SUBMITS_TOGETHER_MAX || !submits.every(isPlainObject)) {
     const most = `submits must be a list of at most ${SUBMITS_TOGETHER_MAX} objects`;
     return problemResponse(reject('invalid_shape', '/submits', most));
@@ -199,9 +178,10 @@ async function submitAll(context: Asked, client: EngineClient): Promise<Response
 }
 
 /** Requests for work wait, so their number is bounded. */
-function newLeasing(): Handler {
+function newLeasing(): Handler<'lease'> {
   let waiting = 0;
-  return async (context, client) => {
+  return async (asked) => {
+    const { context, client } = asked;
     if (waiting >= LEASES_WAITING_MAX) {
       const message = `${LEASES_WAITING_MAX} requests wait for work already; try again later`;
       return problemResponse(reject('queue_full', '', message));
@@ -209,7 +189,7 @@ function newLeasing(): Handler {
     waiting += 1;
     try {
       const { signal } = context.req.raw;
-      const granted = await withBody(context, (request) => client.lease(request as unknown as LeaseRequest, signal));
+      const granted = await withBody(asked, (request) => client.lease(request, signal));
       // The token may have been replaced while the request waited: then the leases expire, and another bridge gets them.
       return context.get('holder').isCurrent()
         ? answerInParts(context, granted, grantParts)
@@ -235,26 +215,26 @@ function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
 const PART_BYTES = 262_144;
 
 /** Reads the body of a request, then runs `work` with it. */
-async function withBody<T>(
-  context: Asked,
-  work: (request: Json) => TE.TaskEither<Rejection, T>,
+async function withBody<Body, T>(
+  { body }: { readonly body: () => Promise<Either<Rejection, Body>> },
+  work: (request: Body) => TE.TaskEither<Rejection, T>,
 ): Promise<Either<Rejection, T>> {
-  const request = await whileCurrent(context, readJson(context));
+  const request = await body();
   return isLeft(request) ? request : await work(request.right)();
 }
 
 /** What was read, unless the token was replaced meanwhile: a body may take long to arrive. */
-async function whileCurrent<T>(context: Asked, reading: Promise<Either<Rejection, T>>): Promise<Either<Rejection, T>> {
+async function whileCurrent<T>(
+  context: Context<Guarded>,
+  reading: Promise<Either<Rejection, T>>,
+): Promise<Either<Rejection, T>> {
   const read = await reading;
   return context.get('holder').isCurrent() ? read : left(unauthorized());
 }
 
-const answer = <T>(result: Either<Rejection, T>, status = 200): Response =>
-  isLeft(result) ? problemResponse(result.left) : Response.json(result.right, { status });
-
 /** An answer that may be large. */
 const answerInParts = async <T>(
-  context: Asked,
+  context: Context<Guarded>,
   result: Either<Rejection, T>,
   write: (value: T) => Iterable<string>,
 ): Promise<Response> =>

@@ -1,6 +1,6 @@
 // Server-sent events: one reader, at its own pace. A commit is read from the journal only after the connection has accepted
 // the one before it, so that a stalled reader costs one page of memory and delays no other reader.
-import { FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
+import { COMMIT_KEPT_CHARS_MAX, FOLLOW_BEAT_MS } from '../../schemas/limits.ts';
 import { type CommitRecord, versionAfter } from '../../schemas/record.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { DeltaFrame } from '../../schemas/wire.ts';
@@ -30,6 +30,8 @@ export const streamEvents = (
 /** How the items of a stream are written as messages. */
 export interface Messages<Item> {
   readonly textOf: (item: Item) => string;
+  /** What stands for an item that other readers get as well: its text is made once for all of them. Null for one's own. */
+  readonly sharedBy: (item: Item) => object | null;
   /** Shows that the stream is alive. */
   readonly beat: string;
   /** Why the stream ends early. */
@@ -45,41 +47,46 @@ export function streamMessages<Item>(
   const cancelled = new AbortController();
   const joined = joinSignals(disconnected, cancelled.signal);
   const items = follow(joined.signal)[Symbol.asyncIterator]();
-  const utf8 = new TextEncoder();
   let ended = false;
+  let waits = false;
+  let stopBeat = (): void => undefined;
 
   function end(): void {
     if (ended) return;
     ended = true;
+    stopBeat();
     joined.release();
     onEnd();
   }
 
   const body = new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        // Beats show the reader that the stream is alive, and show the engine when the connection has ended.
-        const stopBeat = everyBeat(() => {
-          if (!ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(messages.beat));
+      // Beats show the reader that the stream is alive, and show the engine when the connection has ended.
+      start(controller) {
+        const beat = UTF8.encode(messages.beat);
+        stopBeat = everyBeat(() => {
+          if (waits && !ended && (controller.desiredSize ?? 0) > 0) controller.enqueue(beat);
         });
+      },
+      async pull(controller) {
         try {
           const rest = pause();
           if (rest !== null) await rest;
+          waits = true;
           const next = await items.next();
+          waits = false;
           if (ended) return;
           if (next.done === true) {
             end();
             controller.close();
             return;
           }
-          controller.enqueue(utf8.encode(messages.textOf(next.value)));
+          controller.enqueue(bytesOf(messages, next.value));
         } catch (error) {
           if (ended) return;
           end();
-          controller.enqueue(utf8.encode(messages.faultOf(rejectionOf(error))));
+          controller.enqueue(UTF8.encode(messages.faultOf(rejectionOf(error))));
           controller.close();
-        } finally {
-          stopBeat();
         }
       },
       cancel() {
@@ -95,6 +102,20 @@ export function streamMessages<Item>(
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   });
 }
+
+const UTF8 = new TextEncoder();
+
+/** The bytes of an item. Those that many readers get are kept as long as what stands for it. */
+function bytesOf<Item>({ textOf, sharedBy }: Messages<Item>, item: Item): Uint8Array {
+  const shared = sharedBy(item);
+  const known = shared === null ? undefined : SHARED.get(shared);
+  if (known !== undefined) return known;
+  const bytes = UTF8.encode(textOf(item));
+  if (shared !== null && bytes.length <= COMMIT_KEPT_CHARS_MAX) SHARED.set(shared, bytes);
+  return bytes;
+}
+
+const SHARED = new WeakMap<object, Uint8Array>();
 
 function everyFewSeconds(beat: () => void): () => void {
   const timer = setInterval(beat, FOLLOW_BEAT_MS);
@@ -117,6 +138,8 @@ export const frame = (event: string, data: unknown, id?: number | string): strin
 
 const COMMITS: Messages<CommitRecord | DeltaFrame> = {
   textOf: (item) => (item.kind === 'delta' ? frame('delta', item) : frame('commit', item, versionAfter(item) - 1)),
+  // The last commit of a session is one record for all who wait for it.
+  sharedBy: (item) => (item.kind === 'commit' ? item : null),
   // A comment, which readers of server-sent events ignore.
   beat: ':\n\n',
   faultOf: (why) => frame('fault', problemOf(why)),

@@ -16,37 +16,35 @@ import { RejectedError } from '../client/rejected-error.ts';
 import {
   type KnownCommits,
   type StreamStart,
+  type StreamedBatch,
   type StreamedCommit,
-  type StreamedEvent,
   beginStream,
   streamFrom,
 } from '../client/watch/session-stream.ts';
 import { pause } from '../turns.ts';
 import { type EventStreamOptions, type Messages, frame, streamEvents, streamMessages } from './event-stream.ts';
 import { type Guarded, unauthorized } from './guard.ts';
+import type { Handlers } from './handler.ts';
 import { problemResponse } from './problem.ts';
 import { followFrom } from './query.ts';
 import type { TokenHolder } from './token-holder.ts';
 
 export type FollowingRoute = Extract<RouteName, 'followCommits' | 'stream'>;
 
-type Asked = Context<Guarded>;
-type Handler = (context: Asked, client: EngineClient) => Promise<Response>;
-
-export function followingHandlers(): Readonly<Record<FollowingRoute, Handler>> {
+export function followingHandlers(): Handlers<FollowingRoute> {
   const places = newPlaces();
   const known = newKnownCommits();
   return {
-    followCommits: async (context, client) => {
+    followCommits: async ({ context, client, query }) => {
       const id = sessionOf(context);
       const start = await pipe(
-        TE.fromEither(followFrom(context)),
+        TE.fromEither(followFrom(context, query.from)),
         // Once the stream has begun, its status cannot change, so an unknown session is refused here.
         TE.chainFirst(() => client.session(id)),
       )();
       if (isLeft(start)) return problemResponse(start.left);
       const from = start.right;
-      const live = context.req.query('deltas') === '1';
+      const live = query.deltas === '1';
       return places.take(context, (holder, options) =>
         streamEvents(
           (signal): AsyncIterable<CommitRecord | DeltaFrame> =>
@@ -58,8 +56,9 @@ export function followingHandlers(): Readonly<Record<FollowingRoute, Handler>> {
         ),
       );
     },
-    stream: async (context, client) => {
-      const start = await startOf(context, client);
+    stream: async ({ context, client, query }) => {
+      const after = context.req.header('last-event-id') ?? query.after;
+      const start = await startOf(client, sessionOf(context), after);
       if ('code' in start) return problemResponse(start);
       return places.take(context, (holder, options) =>
         streamMessages(
@@ -72,25 +71,25 @@ export function followingHandlers(): Readonly<Record<FollowingRoute, Handler>> {
   };
 }
 
-async function startOf(context: Asked, client: EngineClient): Promise<StreamStart | Rejection> {
+async function startOf(client: EngineClient, id: SessionId, after?: string): Promise<StreamStart | Rejection> {
   try {
-    const after = context.req.header('last-event-id') ?? context.req.query('after');
-    return await beginStream(client, sessionOf(context), after);
+    return await beginStream(client, id, after);
   } catch (error) {
     if (error instanceof RejectedError) return error.rejection;
     throw error;
   }
 }
 
-const CLIENT_EVENTS: Messages<StreamedEvent> = {
-  textOf: ({ event, data, id }) => frame(event, data, id),
+const CLIENT_EVENTS: Messages<StreamedBatch> = {
+  textOf: ({ events }) => events.map(({ event, data, id }) => frame(event, data, id)).join(''),
+  sharedBy: ({ whole }) => whole ?? null,
   beat: frame('heartbeat', {}),
   faultOf: ({ code, message, path }) => frame('error', { error: code, message, details: { path } }),
 };
 
 interface Places {
   /** The response of a reader that has a place until it ends; else why there is none. */
-  take(context: Asked, respond: (holder: TokenHolder, options: EventStreamOptions) => Response): Response;
+  take(context: Context<Guarded>, respond: (holder: TokenHolder, options: EventStreamOptions) => Response): Response;
 }
 
 function newPlaces(): Places {

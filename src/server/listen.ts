@@ -1,10 +1,11 @@
 // Listens with stricter limits than the platform's.
-import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { REQUEST_MS_MAX, STRANGER_MS_MAX } from '../../schemas/limits.ts';
+import { reject } from '../../schemas/rejection.ts';
 import { type Door, newDoor } from './door.ts';
-import type { Guarded } from './guard.ts';
+import { type Guarded, refusalResponse } from './guard.ts';
 
 export interface Serving {
   /** Where it listens, such as `http://127.0.0.1:4519`. */
@@ -18,16 +19,17 @@ export async function listen(
   fetchOf: (door: Door) => Hono<Guarded>['fetch'],
   { host, port: wanted }: { readonly host: string; readonly port: number },
 ): Promise<Serving> {
-  const server = createAdaptorServer({
-    fetch: (...request) => handle(...request),
-    serverOptions: {
+  const answer = getRequestListener((...request) => handle(...request), { errorHandler: unanswered });
+  const server = createServer(
+    {
       requestTimeout: REQUEST_MS_MAX,
       headersTimeout: STRANGER_MS_MAX,
       // How often the platform looks at both.
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 16_384,
     },
-  }) as Server;
+    (incoming, outgoing) => void answer(incoming, outgoing),
+  );
   const handle = fetchOf(newDoor(server));
   server.maxHeadersCount = 64;
   server.maxRequestsPerSocket = 100_000;
@@ -47,3 +49,15 @@ export async function listen(
       }),
   };
 }
+
+/** The response to a request that came to no handler: its Host and its target are no address, or the server has a fault. */
+const unanswered = (error: unknown): Response =>
+  refusalResponse(
+    error instanceof Error && error.name === 'RequestError'
+      ? reject(
+          'forbidden',
+          '/host',
+          'the Host header and the target of the request are no address; send those of a URL',
+        )
+      : reject('internal', '', 'the request failed inside the server; read the session before you send it again'),
+  );

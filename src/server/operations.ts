@@ -2,6 +2,7 @@
 // two need no token and no known Host, because probes have neither; they say nothing about any session.
 import { type Either, isLeft } from 'fp-ts/lib/Either.js';
 import type { Rejection } from '../../schemas/rejection.ts';
+import { OPEN_SHAPES } from './api/open-shapes.ts';
 
 export interface Operations {
   /** Why the engine takes no work now: it drains, or storage does not take writes. */
@@ -12,8 +13,8 @@ export interface Operations {
 
 /** Answers `/healthz` and `/readyz`; null for any other path. `operations` is null while the engine opens. */
 export async function answerProbe(path: string, operations: Operations | null): Promise<Response | null> {
-  if (path === '/healthz') return Response.json({ live: true });
-  if (path !== '/readyz') return null;
+  if (path === OPEN_SHAPES.live.at) return Response.json({ live: true });
+  if (path !== OPEN_SHAPES.ready.at) return null;
   if (operations === null) return notReady('opening', 'the engine is opening its data directory');
   const ready = await operations.ready();
   if (!isLeft(ready)) return Response.json({ ready: true });

@@ -3,15 +3,16 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { OPEN_SHAPES } from './api/open-shapes.ts';
 
 /** Where the build puts them, beside the built server. */
 export const PAGE_DIRECTORY: string = fileURLToPath(new URL('../../inspector/', import.meta.url));
 
 const FILES: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
-  '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
-  '/page.js': { file: 'page.js', type: 'text/javascript; charset=utf-8' },
-  '/worker.js': { file: 'worker.js', type: 'text/javascript; charset=utf-8' },
-  '/styles.css': { file: 'styles.css', type: 'text/css; charset=utf-8' },
+  [OPEN_SHAPES.page.at]: { file: 'index.html', type: 'text/html; charset=utf-8' },
+  [OPEN_SHAPES.pageScript.at]: { file: 'page.js', type: 'text/javascript; charset=utf-8' },
+  [OPEN_SHAPES.pageWorker.at]: { file: 'worker.js', type: 'text/javascript; charset=utf-8' },
+  [OPEN_SHAPES.pageStyles.at]: { file: 'styles.css', type: 'text/css; charset=utf-8' },
 };
 
 /**

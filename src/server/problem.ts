@@ -30,7 +30,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
 };
 
 /** The status of a rejection: 409 for each request that is well formed and does not apply now. */
-const statusOf = (code: RejectionCode): number => STATUS[code] ?? 409;
+export const statusOf = (code: RejectionCode): number => STATUS[code] ?? 409;
 
 export function problemOf({ code, path, message }: Rejection): Problem {
   return {

@@ -26,6 +26,7 @@ const FIGURES = [
   'memory',
   'journals',
   'deltas',
+  'readers',
   'decode',
 ] as const;
 

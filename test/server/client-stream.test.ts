@@ -166,6 +166,22 @@ describe('GET /v1/sessions/:id/stream', () => {
     expect(await next).toEqual([{ id: undefined, event: 'heartbeat', data: {} }]);
   });
 
+  test('readers that wait for one commit get the same bytes, made once', async () => {
+    const other = await newWorld();
+    await other.talk.create();
+    const app = appOf(other.engine.client);
+    const ask256 = Array.from({ length: 256 }, () => ask({ app, token: 'o' }));
+    const readers = (await Promise.all(ask256)).map(({ response }) =>
+      (response.body as ReadableStream<Uint8Array>).getReader(),
+    );
+    const pieces = readers.map((reader) => reader.read());
+    await other.talk.run();
+    const got = await Promise.all(pieces);
+    expect(new Set(got.map(({ value }) => value)).size).toBe(1);
+    for (const reader of readers) await reader.cancel();
+    await other.engine.close();
+  });
+
   test('many readers of one session get the same, whatever is kept for them', async () => {
     const other = await newWorld();
     await other.talk.create();

@@ -6,7 +6,7 @@ import type { CommitRecord } from '../../../schemas/record.ts';
 import { reject } from '../../../schemas/rejection.ts';
 import type { StreamedEvent } from '../../core/stream/client-event.ts';
 import { clientEvents } from '../../core/stream/client-events.ts';
-import { newLiveText } from '../../core/stream/live-text.ts';
+import { type LiveText, newLiveText } from '../../core/stream/live-text.ts';
 import { type StreamPlace, placeAfter } from '../../core/stream/stream-place.ts';
 import type { ReplayStart } from '../../core/replay.ts';
 import type { EngineClient } from '../client.ts';
@@ -16,7 +16,7 @@ import { newCheckedFold } from './checked-fold.ts';
 
 export type { StreamedEvent };
 
-type StreamClient = Pick<EngineClient, 'session' | 'records' | 'followLive'>;
+type StreamClient = Pick<EngineClient, 'session' | 'records' | 'followLive' | 'storedStart'>;
 
 export interface StreamOptions {
   /** The last id that was seen; from the beginning without it. */
@@ -29,6 +29,13 @@ export interface StreamOptions {
 export interface StreamedCommit {
   readonly positions: readonly (readonly StreamedEvent[])[];
   readonly head: ReplayStart;
+}
+
+/** Events that a reader gets together: those of a commit, or of a frame of what is written. */
+export interface StreamedBatch {
+  readonly events: readonly StreamedEvent[];
+  /** The commit of which these are all events, unchanged: whoever writes them for one reader has written them for each. */
+  readonly whole?: StreamedCommit;
 }
 
 /** Commits that were made into events before, by their chain value, which stands for all of a stream up to them. */
@@ -58,7 +65,7 @@ export async function* sessionStream(
   { after, signal }: StreamOptions = {},
 ): AsyncGenerator<StreamedEvent, void> {
   const start = await beginStream(client, session, after);
-  yield* streamFrom(client, start, withSignal(signal));
+  for await (const { events } of streamFrom(client, start, withSignal(signal))) yield* events;
 }
 
 /** Throws a {@link RejectedError} when the session is not readable or has no such id yet. */
@@ -71,8 +78,8 @@ export async function beginStream(client: StreamClient, session: SessionId, afte
     const message = `${session} has ${state.version} events, so none of them has the id ${after}`;
     throw new RejectedError(reject('position_unknown', '/last-event-id', message));
   }
-  // Whoever has seen all begins with the state as it is; everyone else's stream is folded from its first event.
-  const head = position === state.version ? { state, chain } : await genesisOf(client, session);
+  // Whoever has seen all begins with the state as it is; everyone else's stream is folded from a state before its place.
+  const head = position === state.version ? { state, chain } : await startBefore(client, session, position);
   return { session, head, place: place.right };
 }
 
@@ -89,13 +96,14 @@ export async function* streamFrom(
   client: StreamClient,
   { session, head: first, place }: StreamStart,
   { known, pause, signal }: StreamFrom,
-): AsyncGenerator<StreamedEvent, void> {
+): AsyncGenerator<StreamedBatch, void> {
   const live = newLiveText();
   let head = first;
   for await (const record of client.followLive(session, { from: head.state.version, ...withSignal(signal) })) {
     if (signal?.aborted === true) return;
     if (record.kind === 'delta') {
-      yield* live.add(record);
+      const events = live.add(record);
+      if (events.length > 0) yield { events };
       continue;
     }
     const commit = known?.get(record.chain) ?? streamedCommit(session, head, record);
@@ -103,18 +111,35 @@ export async function* streamFrom(
     head = commit.head;
     const rest = pause?.() ?? null;
     if (rest !== null) await rest;
-    for (const [index, events] of commit.positions.entries()) {
-      const position = record.position + index;
-      if (position < place.position) continue;
-      yield* live.join(position === place.position ? events.slice(place.skip) : events);
-    }
+    const batch = batchOf(commit, record.position, place, live);
+    if (batch.events.length > 0) yield batch;
   }
+}
+
+/** What a reader gets of a commit: without what came before its place, and without the text that it has seen. */
+function batchOf(commit: StreamedCommit, first: number, place: StreamPlace, live: LiveText): StreamedBatch {
+  let isWhole = first > place.position || (first === place.position && place.skip === 0);
+  const events = commit.positions.flatMap((said, index) => {
+    const position = first + index;
+    if (position < place.position) return [];
+    const joined = live.join(position === place.position && place.skip > 0 ? said.slice(place.skip) : said);
+    isWhole &&= joined === said;
+    return joined;
+  });
+  return isWhole ? { events, whole: commit } : { events };
 }
 
 function streamedCommit(session: SessionId, from: ReplayStart, record: CommitRecord): StreamedCommit {
   const folded = newCheckedFold(session, from).add(record);
   if (folded === null) throw new RejectedError(reject('damaged', '', `${session} has no state at ${record.position}`));
   return { positions: folded.events.map(clientEvents), head: { state: folded.state, chain: record.chain } };
+}
+
+/** The stream as it is stored next before a position; else before its first event. */
+async function startBefore(client: StreamClient, session: SessionId, position: number): Promise<ReplayStart> {
+  const stored = position === 0 ? undefined : await client.storedStart?.(session, position)();
+  const known = stored === undefined || isLeft(stored) ? null : stored.right;
+  return known ?? (await genesisOf(client, session));
 }
 
 /** The stream before its first event. */

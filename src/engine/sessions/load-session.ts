@@ -9,6 +9,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { genesisChain, genesisDigest, nextChain } from '../../core/chain.ts';
 import { type Origin, checkGenesis, initialState, decodeGenesis } from '../../core/initial-state.ts';
 import { knownPackage, readPackageInSteps } from '../../core/package-parts.ts';
+import type { ReplayStart } from '../../core/replay.ts';
 import { readSnapshot } from '../../core/snapshot.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import { foldEvent } from '../../core/step.ts';
@@ -86,14 +87,54 @@ function readAhead(journal: Journal, id: SessionId, from: Position): Answer<read
 }
 
 /** Where to start: at the newest snapshot that agrees with the stream, or before the first event. */
-async function findStart(ports: LoadPorts, { genesis, tool_package }: Origin): Answer<LoadedSession> {
-  const { session_id } = genesis;
-  const { journal, pause } = ports;
-  await pause();
+async function findStart(ports: LoadPorts, origin: Origin): Answer<LoadedSession> {
+  const { genesis, tool_package } = origin;
+  await ports.pause();
   const initial = initialState(genesis, tool_package);
+  const found = await findSnapshot(ports, genesis, initial);
+  if (isLeft(found)) return found;
+  const { snapshot, wrong } = found.right;
+  if (snapshot !== null) {
+    const { state, chain: link } = snapshot;
+    return right({ genesis, state, chain: link, from: { version: state.version, chars: 0, wrong } });
+  }
+  await ports.pause();
+  const start = createdSession(genesis, initial);
+  return right({ ...start, from: { ...start.from, wrong } });
+}
+
+/**
+ * The state that the newest good snapshot at this version or before it holds, and the chain value there; null when there is
+ * none. It follows the stream from there as a load does.
+ */
+export const storedStart = (
+  journal: Journal,
+  pause: Pause,
+  id: SessionId,
+  atMost: number,
+): Answer<ReplayStart | null> =>
+  pipe(
+    () => loadOrigin(journal, pause, id),
+    TE.chain(
+      ({ genesis, tool_package }) =>
+        () =>
+          findSnapshot({ journal, pause }, genesis, initialState(genesis, tool_package), atMost),
+    ),
+    TE.map(({ snapshot }) => snapshot),
+  )();
+
+/** The newest snapshot that agrees with the stream, up to a version, and the newer ones that do not. */
+async function findSnapshot(
+  ports: LoadPorts,
+  genesis: Genesis,
+  initial: SessionState,
+  atMost = Infinity,
+): Answer<{ readonly snapshot: ReplayStart | null; readonly wrong: readonly Version[] }> {
+  const { journal, pause } = ports;
+  const { session_id } = genesis;
   const kept = await journal.snapshots.versions(session_id)();
   // When snapshots cannot be read, the load only takes longer.
-  const versions = isLeft(kept) ? [] : kept.right;
+  const versions = isLeft(kept) ? [] : kept.right.filter((version) => version <= atMost);
   const wrong: Version[] = [];
   for (const version of versions) {
     const snapshot = await journal.snapshots.get(session_id, version)();
@@ -103,14 +144,11 @@ async function findStart(ports: LoadPorts, { genesis, tool_package }: Origin): A
     if (snapshot.right !== null && state?.genesis_digest === genesisDigest(genesis)) {
       const agrees = await agreesWithStream(ports, snapshot.right, initial);
       if (isLeft(agrees)) return agrees;
-      if (agrees.right)
-        return right({ genesis, state, chain: snapshot.right.chain, from: { version, chars: 0, wrong } });
+      if (agrees.right) return right({ snapshot: { state, chain: snapshot.right.chain }, wrong });
     }
     wrong.push(version);
   }
-  await pause();
-  const start = createdSession(genesis, initial);
-  return right({ ...start, from: { ...start.from, wrong } });
+  return right({ snapshot: null, wrong });
 }
 
 /** A session before its first event, as a load of its stream would return it. */
