@@ -54,8 +54,9 @@ export function platformTool(ref: string): ToolSpec | null {
     ({ tool_id, tool_name, executor }) =>
       tool_id === wanted || tool_name === wanted || (executor.kind === 'effect' && executor.effect_kind === wanted),
   );
-  // Sessions of the host are opened and closed by refold's own tools alone.
-  return found === undefined || found.tool_id.startsWith('host.session.') ? null : found;
+  // Sessions of the host are opened and closed by refold's own tools alone, and the fold answers calls of its workflows itself.
+  if (found === undefined || found.executor.kind === 'workflow') return null;
+  return found.tool_id.startsWith('host.session.') ? null : found;
 }
 
 function platform(reader: FieldReader): Implementation | null {
