@@ -7,7 +7,10 @@ import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
 import { combineExecutors } from '../executors/executors.ts';
+import { withCatalog } from '../executors/catalog-executor.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
+import type { Skills } from '../executors/open-skills.ts';
+import { skillExecutor } from '../executors/skill-executor.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
 import { userFilesIn } from '../host/workspace/user-files.ts';
 import { openHost } from '../host/open-host.ts';
@@ -19,6 +22,7 @@ import { cassetteHeadOf } from '../../src/files/cassette.ts';
 import { MODEL_SERVERS, type ModelServerName } from '../../src/files/model-servers.ts';
 import { codeOf, reasonOf, storageCode, whatFailed } from '../../src/files/file-failure.ts';
 import { secretVariables } from '../../src/files/secret-variables.ts';
+import { visible } from '../../src/shown/visible.ts';
 import { runBridge } from '../loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
 import { protectedPaths, refuseMissing } from './protected-paths.ts';
@@ -76,10 +80,15 @@ async function main(): Promise<void> {
   const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
+  let tellToolsets: () => void = () => undefined;
+  const skills = await openBridgeSkills(options, () => tellToolsets());
+  const own = [hostExecutor(host), ...(skills === null ? [] : [skillExecutor({ skills, host })])];
   try {
     await runBridge({
       client,
-      executors: combineExecutors([hostExecutor(host)]),
+      executors: combineExecutors(withCatalog(own)),
+      toolsets: skills === null ? [] : [skills],
+      onToolsets: (changed) => (tellToolsets = changed),
       provider,
       ledger,
       clock: systemClock,
@@ -90,11 +99,31 @@ async function main(): Promise<void> {
       ...settingsOf(options, owner),
     });
   } finally {
+    await skills?.close();
     await cassette?.close();
     await ledger.close();
     await host.close();
     await client.close();
   }
+}
+
+/** Null without a directory of skills: nothing is read or watched then, and no YAML reader is loaded. */
+async function openBridgeSkills(
+  { skills, skillsTrust, undoOnly }: MainOptions,
+  onChange: () => void,
+): Promise<Skills | null> {
+  if (skills.length === 0 || undoOnly) return null;
+  const { openSkills } = await import('../executors/open-skills.ts');
+  return await openSkills({
+    directories: skills,
+    trust: skillsTrust === 'first' ? 'first' : null,
+    clock: systemClock,
+    onChange,
+    onFaults: (faults) => {
+      print({ event: 'skill_faults', faults });
+      for (const { file, at, message } of faults) complain(visible(`skill left out: ${file}${at} ${message}`));
+    },
+  });
 }
 
 const settingsOf = ({ concurrency, sessions, undoOnly, keepResponses }: MainOptions, owner: OwnerId) => ({

@@ -22,8 +22,13 @@ export function searchSkills<T extends Named>(skills: readonly T[], query: strin
 }
 
 function scoreOf({ name, description }: Named, words: readonly string[]): number {
-  const [inName, inText] = [name, description.toLowerCase()];
-  return words.reduce((sum, word) => sum + (inName.includes(word) ? 2 : 0) + (inText.includes(word) ? 1 : 0), 0);
+  const [inName, inText] = [wordsOf(name), wordsOf(description)];
+  const has = (texts: readonly string[], word: string): boolean => texts.some((text) => isMeant(text, word));
+  return words.reduce((sum, word) => sum + (has(inName, word) ? 2 : 0) + (has(inText, word) ? 1 : 0), 0);
 }
+
+/** "form" means "forms" too; a short word means only itself. */
+const isMeant = (text: string, word: string): boolean =>
+  text === word || (word.length > 2 && text.startsWith(word)) || (text.length > 2 && word.startsWith(text));
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
