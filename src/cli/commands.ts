@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import { MODEL_SERVER_NAMES } from '../files/model-servers.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
+  type Options,
   type Program,
   attachOption,
   command,
@@ -130,6 +131,7 @@ export function addProcesses(program: Program): void {
             ? {}
             : { activeSessionsMax: wholeNumber(options, 'activeSessionsMax', 1) }),
           ...(options['drainMs'] === undefined ? {} : { drainMs: wholeNumber(options, 'drainMs', 0) }),
+          ...catalogOption(options),
         },
         output,
       );
@@ -141,6 +143,7 @@ export function addProcesses(program: Program): void {
     .option('--lease-ttl <ms>', 'how long a bridge may be silent before its leases expire')
     .option('--active-sessions-max <n>', 'the most sessions that may be active at a time (default: 16384)')
     .option('--drain-ms <ms>', 'how long a stop waits for running calls to be reported (default: 10000)')
+    .option('--catalog <path>', 'the tools of this JSON file or directory, for new sessions (default: $CATALOG_DIR)')
     .option('--exit-with-parent', 'exit when standard input ends');
 
   command(
@@ -176,6 +179,12 @@ export function addProcesses(program: Program): void {
       'the directory of its ledger of started calls (default: bridges/ in the data directory)',
     )
     .addOption(sandboxOption());
+}
+
+/** As an absolute path: a watch over it outlives every change of the working directory. */
+function catalogOption(options: Options): { readonly catalog?: string } {
+  const path = textOption(options, 'catalog') ?? (process.env['CATALOG_DIR'] || undefined);
+  return path === undefined ? {} : { catalog: resolve(path) };
 }
 
 export function addOpen(program: Program): void {

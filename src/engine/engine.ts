@@ -20,11 +20,13 @@ import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
+import { owesBridge } from '../core/owing.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type Pause, pause } from '../turns.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type TellFault, tellError, tellOnce } from './faults.ts';
+import { type CatalogFollow, type CatalogTools, newCatalogFollow } from './catalog-follow.ts';
 import { clockFault } from './clock-fault.ts';
 import { type Deltas, newDeltas } from './deltas.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
@@ -56,6 +58,8 @@ export interface EngineOptions {
    * that nobody wrote to since, are read only after it.
    */
   readonly everyTable?: boolean;
+  /** The tools that sessions created from now on get and follow; none by default. */
+  readonly catalog?: CatalogTools;
   /** Called with a message when opening takes long: while a damaged journal is rebuilt. */
   readonly tell?: (message: string) => void;
   /** Called once for each fault of the engine's own: what it could not read or write, and errors inside it. */
@@ -93,6 +97,8 @@ export interface Engine {
   ready(): Promise<Either<Rejection, void>>;
   /** Its figures, in Prometheus text format 0.0.4. */
   metrics(): string;
+  /** Another catalog. Sessions that follow it get it before their next generate; resolves when those with work have it. */
+  setCatalog(catalog: CatalogTools): Promise<void>;
   /**
    * Takes no new sessions, runs and leases, and waits until bridges have reported on what they hold, for at most this time
    * or until `hurry` aborts.
@@ -163,9 +169,10 @@ export const startEngine =
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
+    const catalog = newCatalogFollow({ blobs, tellFault }, ports.catalog ?? null);
     const { sessions, leases, wakes, snapshots } = assemble(
       { ...ports, journal, blobs },
-      { clock, notices, deltas, epochs, tellFault },
+      { clock, notices, deltas, epochs, tellFault, follow: catalog },
     );
     const closed = new AbortController();
     const draining = new AbortController();
@@ -207,6 +214,10 @@ export const startEngine =
         TE.chain(() => blobs.probe()),
       ),
       metrics: () => metrics.text(),
+      setCatalog: async (next) => {
+        catalog.set(next);
+        await sessions.freshenOwing();
+      },
       drain: newDrain(draining, leases, clock),
       close,
     });
@@ -289,9 +300,11 @@ interface EngineServices {
   readonly deltas: Deltas;
   readonly epochs: Epochs;
   readonly tellFault: TellFault;
+  readonly follow: CatalogFollow;
 }
 
-function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFault }: EngineServices): EngineParts {
+function assemble(ports: EnginePorts, services: EngineServices): EngineParts {
+  const { clock, notices, deltas, epochs, tellFault, follow } = services;
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
@@ -314,6 +327,7 @@ function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFaul
   const snapshots = newSnapshotWriter(journal.snapshots, { clock, tellFault }, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     beforeDelete: (session) => snapshots.forget(session),
+    catalog: follow,
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ...(ports.activeSessionsMax === undefined ? {} : { activeMax: ports.activeSessionsMax }),
     ports: {
@@ -340,6 +354,7 @@ function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFaul
       leases.load(session.id, session.state());
       wakes.update(session.id, session.state());
       notices.notify(session.id);
+      if (owesBridge(session.state())) void follow.freshen(session);
       // A session with a wrong snapshot gets its next one only after an event, so that `refold verify` can still find it.
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },

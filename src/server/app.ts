@@ -30,7 +30,7 @@ import { type FollowingRoute, followingHandlers } from './following-handlers.ts'
 import { type GuardOptions, type Guarded, guard, unauthorized } from './guard.ts';
 import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
-import { type Operations, metricsResponse } from './operations.ts';
+import { type Operations, metricsResponse, reloadResponse } from './operations.ts';
 import { type PageRoute, pageHandlers } from './page-handlers.ts';
 import type { Pages } from './pages.ts';
 import { problemOf, problemResponse } from './problem.ts';
@@ -39,7 +39,7 @@ import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
 
 export interface AppOptions extends GuardOptions {
   readonly onError?: (error: unknown) => void;
-  /** Serves `/metrics`. */
+  /** Serves `/metrics` and `/admin/reload-catalog`. */
   readonly operations?: Operations;
   /** The pages that have a token; without them, none can get one. */
   readonly pages?: Pages;
@@ -88,6 +88,7 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
       operations === undefined
         ? problemResponse(reject('not_found', '', 'this server was started without figures'))
         : metricsResponse(operations),
+    reloadCatalog: () => reloadResponse(operations),
     ...pageHandlers(pages),
   };
   for (const name of Object.keys(ROUTES) as readonly RouteName[]) {
@@ -109,7 +110,7 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
 }
 
 const HANDLERS: Readonly<
-  Record<Exclude<RouteName, FollowingRoute | 'lease' | 'backup' | 'metrics' | PageRoute>, Handler>
+  Record<Exclude<RouteName, FollowingRoute | 'lease' | 'backup' | 'metrics' | 'reloadCatalog' | PageRoute>, Handler>
 > = {
   info: async (_context, client) => answer(await client.info()()),
   sessions: async (context, client) => {

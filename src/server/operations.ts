@@ -1,13 +1,25 @@
 // What operators and their tools ask of an engine process: whether it lives, whether it is ready, and its figures. The first
 // two need no token and no known Host, because probes have neither; they say nothing about any session.
-import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
+import type { Digest } from '../../schemas/ids.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { problemResponse } from './problem.ts';
 
 export interface Operations {
   /** Why the engine takes no work now: it drains, or storage does not take writes. */
   ready(): Promise<Either<Rejection, void>>;
   /** The figures, in Prometheus text format 0.0.4. */
   metrics(): string;
+  /** Reads the catalog again; absent in a process without one. */
+  reloadCatalog?(): Promise<Either<Rejection, ReloadedCatalog>>;
+}
+
+/** The catalog in force after a reload. */
+export interface ReloadedCatalog {
+  readonly changed: boolean;
+  readonly digest: Digest;
+  /** How many tools it has. */
+  readonly tools: number;
 }
 
 /** Answers `/healthz` and `/readyz`; null for any other path. `operations` is null while the engine opens. */
@@ -26,3 +38,10 @@ const notReady = (reason: string, detail: string): Response =>
 
 export const metricsResponse = (operations: Operations): Response =>
   new Response(operations.metrics(), { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+
+export async function reloadResponse(operations: Operations | undefined): Promise<Response> {
+  const reloaded = (await operations?.reloadCatalog?.()) ?? left(NO_CATALOG);
+  return isLeft(reloaded) ? problemResponse(reloaded.left) : Response.json(reloaded.right);
+}
+
+const NO_CATALOG = reject('not_found', '', 'this engine has no catalog; start it with --catalog PATH');
