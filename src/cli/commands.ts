@@ -1,6 +1,7 @@
 // The options and help of the commands that run, serve and show sessions, in the order of `refold --help`.
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { catalogPath, skillsOption, skillsTrustOption } from './catalog-commands.ts';
 import { MODEL_SERVER_NAMES } from '../files/model-servers.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
@@ -78,6 +79,8 @@ export function addRuns(program: Program): void {
     .option('--reasoning <effort>', 'how much the model may think: none, minimal, low, medium, high or max')
     .option('--temperature <t>', 'the temperature, from 0 to 2')
     .option('--context-mark <tokens>', 'compact the conversation when a turn has used more than this many tokens')
+    .addOption(skillsOption('.refold/skills in the workspace'))
+    .addOption(skillsTrustOption())
     .option('--policy <preset>', 'which calls ask a person, in a new session (see refold policy)')
     .option('--yes', 'allow every call that asks; this is recorded')
     .addOption(sandboxOption());
@@ -173,6 +176,8 @@ export function addProcesses(program: Program): void {
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
     .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
     .addOption(keepResponsesOption())
+    .addOption(skillsOption('.refold/skills in the workspace'))
+    .addOption(skillsTrustOption())
     .option('--session <id>', 'serve only this session')
     .option(
       '--state-dir <dir>',
@@ -181,10 +186,9 @@ export function addProcesses(program: Program): void {
     .addOption(sandboxOption());
 }
 
-/** As an absolute path: a watch over it outlives every change of the working directory. */
 function catalogOption(options: Options): { readonly catalog?: string } {
-  const path = textOption(options, 'catalog') ?? (process.env['CATALOG_DIR'] || undefined);
-  return path === undefined ? {} : { catalog: resolve(path) };
+  const catalog = catalogPath(options);
+  return catalog === null ? {} : { catalog };
 }
 
 export function addOpen(program: Program): void {
