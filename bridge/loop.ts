@@ -162,8 +162,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
   const models = newModelRunners(options, { ...shared, blobs, link });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
-  const toolsets = newToolsetReports({ client, owner, link, log, sources: options.toolsets ?? [] });
-  options.onToolsets?.(() => toolsets.changed());
+  const toolsets = newReports(options, link, log);
   const nonce = newNonce(random);
   const previews = newPreviewRunner({ ...shared, executors, nonce, readBlob: (ref) => blobs.read(ref) });
   const runner = newCallRunner({
@@ -199,6 +198,12 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     admit,
   };
   return parts;
+}
+
+function newReports({ client, owner, toolsets, onToolsets }: BridgeOptions, link: Link, log: Log): ToolsetReports {
+  const reports = newToolsetReports({ client, owner, link, log, sources: toolsets ?? [] });
+  onToolsets?.(() => reports.changed());
+  return reports;
 }
 
 type ModelParts = Omit<Parameters<typeof newGenerateRunner>[0], 'provider' | 'keepResponses' | 'putEvidence'>;

@@ -17,12 +17,12 @@ export function withCatalog(executors: readonly Executor[]): readonly Executor[]
 const PREFIXES = { platform: 'host.', skill: 'skill.', mcp: 'mcp.' } as const;
 
 function leading(pattern: string, prefix: string, executors: readonly Executor[]): Executor {
-  const { find } = combineExecutors(executors);
-  const [first] = executors.filter(({ tools }) => tools.some((tool) => tool.startsWith(prefix)));
+  const all = combineExecutors(executors);
+  const first = executors.find(({ tools }) => tools.some((tool) => tool.startsWith(prefix)));
   const { place, preview } = first ?? {};
   const leadOf = (call: CallTarget): { readonly to: Executor; readonly call: CallTarget } | null => {
     const target = targetOf(call);
-    const to = target === null || !target.startsWith(prefix) ? null : find(target);
+    const to = target === null || !target.startsWith(prefix) ? null : all.find(target);
     return to === null || target === null ? null : { to, call: { ...call, tool_id: target } };
   };
   return {
@@ -48,18 +48,9 @@ function leading(pattern: string, prefix: string, executors: readonly Executor[]
 
 /** The id of the tool that an entry names; null for one that no executor here can run. */
 function targetOf({ executor }: CallTarget): ToolId | null {
-  switch (executor.kind) {
-    case 'effect':
-      return brand<'ToolId'>(executor.effect_kind);
-    case 'skill':
-      return brand<'ToolId'>(`skill.${executor.skill}`);
-    case 'mcp':
-      return brand<'ToolId'>(`mcp.${executor.server}.${executor.tool}`);
-    case 'host_loop':
-    case 'custom':
-    case 'workflow':
-      return null;
-  }
+  if (executor.kind === 'effect') return brand<'ToolId'>(executor.effect_kind);
+  if (executor.kind === 'skill') return brand<'ToolId'>(`skill.${executor.skill}`);
+  return executor.kind === 'mcp' ? brand<'ToolId'>(`mcp.${executor.server}.${executor.tool}`) : null;
 }
 
 /** The arguments as the tool takes them: an entry may give `host.exec` a shell line in place of a list of arguments. */

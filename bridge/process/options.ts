@@ -109,7 +109,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
     protect: values.protect ?? [],
-    skills: skillDirectories(values.skills ?? [], needed('workspace')),
+    skills: skillDirectories(values.skills, needed('workspace')),
     skillsTrust: oneOf('skills-trust', values['skills-trust'], ['ask', 'first']),
     workspaceName: workspaceName(values['workspace-name']),
     owner,
@@ -174,7 +174,7 @@ function oneOf<const V extends readonly string[]>(name: string, value: string | 
 /** Where a workspace keeps skills of its own. */
 const OWN_SKILLS = '.refold/skills';
 
-function skillDirectories(named: readonly string[], workspace: string): readonly string[] {
+function skillDirectories(named: readonly string[] = [], workspace = '.'): readonly string[] {
   const missing = named.find((path) => !isDirectory(path));
   if (missing !== undefined)
     throw new Misuse(`--skills ${missing} is no directory; make it first, or correct the path`);

@@ -24,9 +24,9 @@ export interface CatalogTool extends DefinedTool {
 /** The tool of an entry, or everything that is wrong with it. `base`: the JSON path of the entry in its file. */
 export function readEntry(value: Json, base: string, skills: KnownSkills): CatalogTool | readonly EntryFault[] {
   if (!isPlainObject(value)) return [{ at: base, message: 'must be an object: an entry of a catalog' }];
-  const entry = readFields(value as JsonObject, base);
+  const entry = readFields(value, base);
   const own = entry.get('executor') !== undefined || entry.get('tool_name') !== undefined;
-  const tool = own ? ownEntry(value as JsonObject, entry) : septemberEntry(value as JsonObject, entry, skills);
+  const tool = own ? ownEntry(value, entry) : septemberEntry(value, entry, skills);
   return tool ?? entry.faults;
 }
 

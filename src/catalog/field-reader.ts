@@ -62,7 +62,7 @@ export function readFields(value: JsonObject, base: string, faults: EntryFault[]
     objectSchema(field) {
       const given = get(field);
       if (given === undefined) return undefined;
-      if (isPlainObject(given) && given['type'] === 'object') return given as JsonObject;
+      if (isPlainObject(given) && given['type'] === 'object') return given;
       fault(pointerSegment(field), 'must be a JSON Schema with "type": "object"');
       return undefined;
     },

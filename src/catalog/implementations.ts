@@ -6,6 +6,7 @@ import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts
 import { pointerSegment } from '../../schemas/rejection.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import type { Skill } from '../skills/read-skills.ts';
+import { RUNS_IN_SANDBOX } from '../skills/skill-tools.ts';
 import { defaultToolPackage } from '../toolsets/default-package.ts';
 import { type FieldReader, readFields } from './field-reader.ts';
 
@@ -32,7 +33,7 @@ export function readImplementation(entry: FieldReader, skills: KnownSkills): Imp
     entry.fault('/implementation', given === undefined ? 'is required' : 'must be an object with "kind" and "ref"');
     return null;
   }
-  const reader = readFields(given as JsonObject, '');
+  const reader = readFields(given, '');
   const kind = reader.get('kind');
   const made = typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? KINDS[kind as ImplementationKind] : null;
   if (made === null) reader.fault('/kind', 'must be "platform", "skill" or "mcp"');
@@ -108,37 +109,33 @@ function checkArguments(schema: JsonObject, tool: ToolSpec, entry: FieldReader):
 function skill(reader: FieldReader, skills: KnownSkills): Implementation | null {
   reader.only(['kind', 'ref', 'digest'], 'an implementation by a skill');
   const ref = reader.text('ref', 64);
-  const digest = reader.get('digest');
-  if (digest !== undefined && !Digest.is(digest))
+  const given = reader.get('digest');
+  if (given !== undefined && !Digest.is(given))
     reader.fault('/digest', 'must be the digest of the folder of the skill, as refold skills list prints it');
   if (ref === null || reader.faults.length > 0) return null;
   const known = skills.get(ref);
-  if (known === undefined && digest === undefined) {
+  const digest = known?.digest ?? (given as DigestType | undefined);
+  if (digest === undefined) {
     const where = 'put its folder into skills/ of the catalog, or give its digest, which refold skills list prints';
     reader.fault('/ref', `there is no skill "${ref}" in the catalog; ${where}`);
     return null;
   }
-  if (known !== undefined && digest !== undefined && known.digest !== digest)
-    reader.fault('/digest', `is not that of the skill "${ref}" in the catalog, which is ${known.digest}`);
-  if (known !== undefined && known.command === null)
+  if (given !== undefined && digest !== given)
+    reader.fault('/digest', `is not that of the skill "${ref}" in the catalog, which is ${digest}`);
+  if (known?.command === null)
     reader.fault('/ref', `the skill "${ref}" has no "run" and "input_schema"; add both to its SKILL.md`);
+  const times = timesOf(known);
   return {
     kind: 'skill',
     input_schema: known?.command?.input_schema,
-    bounds: known?.command === undefined || known.command === null ? {} : { timeout_ms: known.command.timeout_ms },
-    fields: {
-      executor: { kind: 'skill', skill: ref, digest: (known?.digest ?? digest) as DigestType },
-      mode: 'local',
-      open_world: false,
-      interrupt_behavior: 'cancel',
-      effects: ['process', 'fs.read', 'fs.write'],
-      availability_rules: ['host_session_ready'],
-      parallelism_hint: { parallel_safe: false, resource_key: 'host.exec' },
-      ...(known?.command === undefined || known.command === null ? {} : { timeout_ms: known.command.timeout_ms }),
-    },
+    bounds: times,
+    fields: { ...RUNS_IN_SANDBOX, ...times, executor: { kind: 'skill', skill: ref, digest } },
     checkSchema: () => undefined,
   };
 }
+
+const timesOf = (known: Skill | undefined): { readonly timeout_ms?: number } =>
+  known?.command === undefined || known.command === null ? {} : { timeout_ms: known.command.timeout_ms };
 
 const SERVER = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 

@@ -71,15 +71,20 @@ export function newCatalogFollow({ blobs, tellFault }: FollowPorts, first: Catal
     }
   }
 
+  async function giveAfter(
+    given: Promise<void> | undefined,
+    session: LiveSession,
+    catalog: CatalogTools,
+  ): Promise<void> {
+    await given;
+    if (current === catalog) await give(session, catalog);
+    const slot = slotOf(session.state());
+    if (slot !== null && current === catalog) settled.add(slot);
+    giving.delete(session);
+  }
+
   function giveOnce(session: LiveSession, catalog: CatalogTools): Promise<void> {
-    const given = giving.get(session) ?? Promise.resolve();
-    const next = given
-      .then(() => (current === catalog ? give(session, catalog) : undefined))
-      .then(() => {
-        const slot = slotOf(session.state());
-        if (slot !== null && current === catalog) settled.add(slot);
-        giving.delete(session);
-      });
+    const next = giveAfter(giving.get(session), session, catalog);
     giving.set(session, next);
     return next;
   }

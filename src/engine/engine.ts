@@ -37,6 +37,7 @@ import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
 import { SessionTimes } from './edge/session-times.ts';
 import { measureBlobs, measureClient, measureJournal } from './measured.ts';
+import { addGauges } from './gauges.ts';
 import { type Metrics, newMetrics } from './metrics.ts';
 import { Wakes } from './sessions/wakes.ts';
 
@@ -205,23 +206,20 @@ export const startEngine =
       client: withAccess(measureClient(whole, metrics), OPERATOR),
       faults: loaded.right,
       notices: [],
-      ready: pipe(
-        () =>
-          Promise.resolve(
-            draining.signal.aborted ? left(reject('closing', '', 'the engine is stopping')) : right(undefined),
-          ),
-        TE.chain(() => journal.probe()),
-        TE.chain(() => blobs.probe()),
-      ),
+      ready: newReady(draining.signal, journal, blobs),
       metrics: () => metrics.text(),
-      setCatalog: async (next) => {
-        catalog.set(next);
-        await sessions.freshenOwing();
-      },
+      setCatalog: (next) => (catalog.set(next), sessions.freshenOwing()),
       drain: newDrain(draining, leases, clock),
       close,
     });
   };
+
+const newReady = (draining: AbortSignal, journal: Journal, blobs: Blobs): Engine['ready'] =>
+  pipe(
+    () => Promise.resolve(draining.aborted ? left(reject('closing', '', 'the engine is stopping')) : right(undefined)),
+    TE.chain(() => journal.probe()),
+    TE.chain(() => blobs.probe()),
+  );
 
 /** Takes no new work from now on, and waits until bridges have reported. */
 const newDrain =
@@ -248,29 +246,6 @@ function untilReported(leases: LeaseTable, clock: Clock, { withinMs, hurry }: Dr
     };
     look();
   });
-}
-
-interface Gauged {
-  readonly sessions: Sessions;
-  readonly leases: LeaseTable;
-  readonly startedAtMs: number;
-  readonly draining: AbortSignal;
-}
-
-function addGauges(metrics: Metrics, { sessions, leases, startedAtMs, draining }: Gauged): void {
-  metrics.gauge('refold_start_time_seconds', 'When the engine was opened, since 1970.', () => startedAtMs / 1_000);
-  metrics.gauge('refold_draining', '1 while the engine takes no new work because it stops.', () =>
-    draining.aborted ? 1 : 0,
-  );
-  const inMemory = 'Sessions in memory, by status; idle ones leave memory when others are used.';
-  metrics.gauge('refold_sessions_in_memory', inMemory, () => sessions.counts().byStatus, 'status');
-  metrics.gauge('refold_sessions_owing', 'Sessions with work for a bridge.', () => sessions.counts().owing);
-  metrics.gauge('refold_leases_held', 'Effects that bridges hold.', () => leases.counts().held);
-  metrics.gauge(
-    'refold_lease_requests_waiting',
-    'Requests of bridges that wait for work.',
-    () => leases.counts().waiting,
-  );
 }
 
 const BOUNDS = {

@@ -53,7 +53,7 @@ export async function readSkills(roots: readonly string[], pause: () => Promise<
   const faults: SkillFault[] = [];
   const paths: string[] = [];
   const found: Skill[] = [];
-  for (const root of [...new Set(roots)]) {
+  for (const root of new Set(roots)) {
     paths.push(root);
     for (const folder of foldersOf(root, faults)) {
       await pause();

@@ -99,7 +99,7 @@ function readerSpec(reader: SkillReader, digest: Digest): ToolSpec {
   });
 }
 
-/** The tool of a skill with a command; null for one that is only read. It may do whatever a command may do in the sandbox. */
+/** The tool of a skill with a command; null for one that is only read. */
 export function commandSpec({ name, description, digest, command }: Skill): ToolSpec | null {
   if (command === null) return null;
   return defineTool({
@@ -107,13 +107,18 @@ export function commandSpec({ name, description, digest, command }: Skill): Tool
     tool_name: nameWithin(`${SKILL_TOOLSET}__${name}`),
     description,
     input_schema: command.input_schema,
+    ...RUNS_IN_SANDBOX,
     executor: { kind: 'skill', skill: name, digest },
-    mode: 'local',
-    open_world: false,
-    interrupt_behavior: 'cancel',
-    effects: ['process', 'fs.read', 'fs.write'],
-    availability_rules: ['host_session_ready'],
-    parallelism_hint: { parallel_safe: false, resource_key: 'host.exec' },
     timeout_ms: command.timeout_ms,
   });
 }
+
+/** What is true of every command that a skill runs: it may do whatever a command may do in the sandbox. */
+export const RUNS_IN_SANDBOX = {
+  mode: 'local',
+  open_world: false,
+  interrupt_behavior: 'cancel',
+  effects: ['process', 'fs.read', 'fs.write'],
+  availability_rules: ['host_session_ready'],
+  parallelism_hint: { parallel_safe: false, resource_key: 'host.exec' },
+} as const satisfies Partial<ToolSpec>;

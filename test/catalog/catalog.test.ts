@@ -2,7 +2,7 @@
 import { symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolSpec } from '../../schemas/tool-spec.ts';
 import { toolRef } from '../../schemas/define-tool.ts';

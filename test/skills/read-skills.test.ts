@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isJson } from '../../schemas/json.ts';
 import { SKILLS_MAX, SKILL_BYTES_MAX, SKILL_DEPTH_MAX, SKILL_FILES_MAX } from '../../schemas/limits.ts';

@@ -43,7 +43,7 @@ export function copyFolder(parent: string, files: readonly TreeFile[], reader: O
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     const tag = name.startsWith(PREFIX) ? /^([0-9a-f.]+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;
-    if (tag === undefined || isOurPlace(tag) === false || isAlive(tag)) continue;
+    if (tag === undefined || !isOurPlace(tag) || isAlive(tag)) continue;
     try {
       rmSync(join(parent, name), { recursive: true, force: true });
     } catch {

@@ -24,27 +24,27 @@ export interface CatalogCommand {
 
 /** The exit code is 1 when the catalog has faults, and with `strict` when it has warnings. */
 export async function catalogCommand(command: CatalogCommand, output: Output): Promise<number> {
-  const { action, name, session } = command;
-  if (action !== 'check' && action !== 'list' && action !== 'show' && action !== 'explain')
+  const { action, name } = command;
+  if (!['check', 'list', 'show', 'explain'].includes(action))
     throw misuse(`there is no action "${action}"; use check, list, show or explain`);
-  const ofPath = action === 'check' || action === 'list';
-  const path = ofPath && name !== undefined ? resolve(name) : command.path;
-  if (path === undefined)
-    throw misuse(`name the catalog: ${ofPath ? `refold catalog ${action} PATH` : '--catalog PATH'}`);
-  const catalog = await readCatalog(path, () => Promise.resolve());
+  const catalog = await readCatalog(pathOf(command), () => Promise.resolve());
   if (action === 'check') return check(catalog, command.strict, output);
   if (catalog.faults.length > 0) {
     for (const fault of catalog.faults) tellFault(fault, output);
     return 1;
   }
   if (action === 'list') return list(catalog, output);
-  const tool = catalog.tools.find(
-    (one) => one.name === name || one.spec.tool_name === name || one.spec.tool_id === name,
-  );
+  const tool = catalog.tools.find(({ name: own, spec }) => [own, spec.tool_name, spec.tool_id].includes(name ?? ''));
   if (tool === undefined)
     throw new CommandFailure('not_found', `the catalog has no entry "${name ?? ''}"; list them: refold catalog list`);
-  if (action === 'show') return show(tool, output);
-  return await explain(tool, { dataDir: command.dataDir, ...(session === undefined ? {} : { session }) }, output);
+  return action === 'show' ? show(tool, output) : await explain(tool, command, output);
+}
+
+function pathOf({ action, name, path }: CatalogCommand): string {
+  const takesPath = action === 'check' || action === 'list';
+  if (takesPath && name !== undefined) return resolve(name);
+  if (path !== undefined) return path;
+  throw misuse(`name the catalog: ${takesPath ? `refold catalog ${action} PATH` : '--catalog PATH'}`);
 }
 
 function check({ tools, faults, digest }: Catalog, strict: boolean, output: Output): number {
@@ -84,7 +84,7 @@ function show({ name, definition, file, at }: PlacedTool, output: Output): numbe
 
 async function explain(
   { name, kind, spec, file, at }: PlacedTool,
-  { dataDir, session }: { readonly dataDir: string; readonly session?: SessionId },
+  { dataDir, session }: Pick<CatalogCommand, 'dataDir' | 'session'>,
   output: Output,
 ): Promise<number> {
   const verdict = session === undefined ? null : await verdictIn(dataDir, session, spec.tool_id);

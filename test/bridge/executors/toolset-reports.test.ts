@@ -84,7 +84,7 @@ async function world(root: string, trust: 'first' | null, turns: readonly Turn[]
     requests,
     session_id,
     state: async () => (await must(client.session(session_id))).state,
-    async run() {
+    run: async () => {
       runs += 1;
       const run = brand<'RunId'>(`run-${runs}`);
       requests.length = 0;
