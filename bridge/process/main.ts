@@ -6,14 +6,13 @@ import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
-import { combineExecutors } from '../executors/executors.ts';
+import { type Executor, combineExecutors } from '../executors/executors.ts';
 import { withCatalog } from '../executors/catalog-executor.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
 import type { Skills } from '../executors/open-skills.ts';
-import { skillExecutor } from '../executors/skill-executor.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
 import { userFilesIn } from '../host/workspace/user-files.ts';
-import { openHost } from '../host/open-host.ts';
+import { type Host, openHost } from '../host/open-host.ts';
 import { closeDescriptors, inheritedDescriptors } from '../../src/files/inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
@@ -82,12 +81,12 @@ async function main(): Promise<void> {
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   let tellToolsets: () => void = () => undefined;
   const skills = await openBridgeSkills(options, () => tellToolsets());
-  const own = [hostExecutor(host), ...(skills === null ? [] : [skillExecutor({ skills, host })])];
+  const own = [hostExecutor(host), ...(skills === null ? [] : [skills.executor(host)])];
   try {
     await runBridge({
       client,
       executors: combineExecutors(withCatalog(own)),
-      toolsets: skills === null ? [] : [skills],
+      toolsets: skills === null ? [] : [skills.source],
       onToolsets: (changed) => (tellToolsets = changed),
       provider,
       ledger,
@@ -99,7 +98,7 @@ async function main(): Promise<void> {
       ...settingsOf(options, owner),
     });
   } finally {
-    await skills?.close();
+    await skills?.source.close();
     await cassette?.close();
     await ledger.close();
     await host.close();
@@ -111,10 +110,11 @@ async function main(): Promise<void> {
 async function openBridgeSkills(
   { skills, skillsTrust, undoOnly }: MainOptions,
   onChange: () => void,
-): Promise<Skills | null> {
+): Promise<BridgeSkills | null> {
   if (skills.length === 0 || undoOnly) return null;
   const { openSkills } = await import('../executors/open-skills.ts');
-  return await openSkills({
+  const { skillExecutor } = await import('../executors/skill-executor.ts');
+  const source = await openSkills({
     directories: skills,
     trust: skillsTrust === 'first' ? 'first' : null,
     clock: systemClock,
@@ -124,6 +124,12 @@ async function openBridgeSkills(
       for (const { file, at, message } of faults) complain(visible(`skill left out: ${file}${at} ${message}`));
     },
   });
+  return { source, executor: (host) => skillExecutor({ skills: source, host }) };
+}
+
+interface BridgeSkills {
+  readonly source: Skills;
+  readonly executor: (host: Host) => Executor;
 }
 
 const settingsOf = ({ concurrency, sessions, undoOnly, keepResponses }: MainOptions, owner: OwnerId) => ({

@@ -1,7 +1,7 @@
 // The catalog of an engine process: read before the engine opens, and put in force again when it changes.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
-import { type OpenCatalog, openCatalog } from '../catalog/open-catalog.ts';
+import type { OpenCatalog } from '../catalog/open-catalog.ts';
 import type { CatalogFault } from '../catalog/read-catalog.ts';
 import { backgroundClock } from '../clock.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -24,6 +24,8 @@ export async function openServedCatalog(
     output.line(paint.yellow(message));
     output.object({ event: 'notice', message });
   };
+  // Loaded only where there is a catalog, with its reader of YAML.
+  const { openCatalog } = await import('../catalog/open-catalog.ts');
   const opened = await openCatalog({
     path,
     apply: async (catalog) => {

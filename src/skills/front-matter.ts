@@ -8,7 +8,7 @@ import {
   CALL_TIMEOUT_MS_DEFAULT,
   EXEC_TIMEOUT_MS_MAX,
   SKILL_DESCRIPTION_CHARS_MAX,
-  SKILL_FRONT_MATTER_BYTES_MAX,
+  SKILL_FRONT_MATTER_CHARS_MAX,
   SKILL_NAME_CHARS_MAX,
   SKILL_RUN_MAX,
 } from '../../schemas/limits.ts';
@@ -49,13 +49,13 @@ export function splitFrontMatter(text: string): SplitText | FieldFault {
   if (lines === null)
     return { at: '', message: 'must begin with a line of three hyphens, then the fields, then another' };
   const rest = text.slice(lines[0].length);
-  const end = /^---[ \t]*(?:\r?\n|$)/m.exec(rest.slice(0, SKILL_FRONT_MATTER_BYTES_MAX + 8));
+  const end = /^---[ \t]*(?:\r?\n|$)/m.exec(rest.slice(0, SKILL_FRONT_MATTER_CHARS_MAX + 8));
   if (end === null) {
-    const long = rest.length > SKILL_FRONT_MATTER_BYTES_MAX;
+    const long = rest.length > SKILL_FRONT_MATTER_CHARS_MAX;
     return {
       at: '',
       message: long
-        ? `has no end of its fields within ${SKILL_FRONT_MATTER_BYTES_MAX} bytes; add a line of three hyphens after them`
+        ? `has no end of its fields within ${SKILL_FRONT_MATTER_CHARS_MAX} characters; add a line of three hyphens after them`
         : 'has no end of its fields; add a line of three hyphens after them',
     };
   }

@@ -47,6 +47,15 @@ describe("September's bash", () => {
     expect(ToolSpec.is(tool?.spec)).toBe(true);
   });
 
+  test('is the example of the documents, which a check finds nothing wrong with', async () => {
+    const { tools, faults } = await readCatalog('examples/catalog', noPause);
+    expect(faults).toEqual([]);
+    expect(tools.map(({ spec }) => [spec.tool_name, spec.executor])).toEqual([
+      ['bash', { kind: 'effect', effect_kind: 'host.exec' }],
+    ]);
+    expect(catalogWarnings(tools)).toEqual([]);
+  });
+
   test.each(['host.exec', 'shell', 'bash'])('may be named %s', async (ref) => {
     const { tools } = await catalogOf({ ...BASH, implementation: { kind: 'platform', ref } });
     expect(tools[0]?.spec.executor).toEqual({ kind: 'effect', effect_kind: 'host.exec' });
