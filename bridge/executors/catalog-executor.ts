@@ -34,14 +34,14 @@ function leading(pattern: string, prefix: string, executors: readonly Executor[]
           preview: (call, args, context) => {
             const lead = leadOf(call);
             if (lead?.to.preview === undefined) throw new Error('what runs this tool makes no previews');
-            return lead.to.preview(lead.call, argumentsOf(lead.call, args), context);
+            return lead.to.preview(lead.call, platformArguments(lead.call, args), context);
           },
         }),
     run(call, args, context) {
       const lead = leadOf(call);
       if (lead === null)
         return Promise.resolve(failedReport('executor_missing', `this bridge runs nothing for "${call.tool_id}"`));
-      return lead.to.run(lead.call, argumentsOf(lead.call, args), context);
+      return lead.to.run(lead.call, platformArguments(lead.call, args), context);
     },
   };
 }
@@ -54,7 +54,7 @@ function targetOf({ executor }: CallTarget): ToolId | null {
 }
 
 /** The arguments as the tool takes them: an entry may give `host.exec` a shell line in place of a list of arguments. */
-export function argumentsOf({ tool_id }: Pick<CallTarget, 'tool_id'>, args: JsonObject): JsonObject {
+export function platformArguments({ tool_id }: Pick<CallTarget, 'tool_id'>, args: JsonObject): JsonObject {
   const { command, ...others } = args;
   if (tool_id !== 'host.exec' || typeof command !== 'string' || args['argv'] !== undefined) return args;
   const shell = findIn(HELPER_DIRECTORIES, 'bash') === null ? 'sh' : 'bash';

@@ -6,18 +6,19 @@ import type { OwnerId, SessionId } from '../../schemas/ids.ts';
 import { REPORTED_SESSIONS_MAX, TOOLS_REFUSED_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { storeContent } from '../../src/client/store-content.ts';
+import type { DefinedTool } from '../../src/skills/skill-tools.ts';
 import { toolsetSet } from '../../src/skills/toolset-event.ts';
 import type { Link } from '../engine-link/link.ts';
 import type { Log } from '../log.ts';
 
 /** A toolset as its source has it now. */
 export interface OfferedToolset {
+  /** Its name, with which the ids of its tools begin. */
   readonly toolset: string;
-  /** `definition`: the canonical JSON text of all that the source said of the tool. */
-  readonly tools: readonly { readonly definition: string; readonly spec: ToolSpec }[];
+  /** All of its tools. */
+  readonly tools: readonly DefinedTool[];
   /** `first`: while nothing of the toolset is approved, these definitions are, at once. */
   readonly trust: 'first' | null;
 }
@@ -28,6 +29,7 @@ export interface ToolsetSource {
   readonly owner: OwnerId;
   /** Another number whenever the toolsets are others. */
   version(): number;
+  /** What they are now. */
   toolsets(): readonly OfferedToolset[];
 }
 

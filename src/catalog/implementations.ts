@@ -81,7 +81,7 @@ function platform(reader: FieldReader): Implementation | null {
   };
 }
 
-/** The command of a shell line, as `bash` takes it, in place of a list of arguments: see `platformArguments` of the bridge. */
+/** The command of a shell line, as `bash` takes it, in place of a list of arguments: see `platformArguments` of `bridge/executors`. */
 export const SHELL_LINE = 'command';
 
 /** An entry may leave out arguments of its tool, and may give none that the tool does not know. */

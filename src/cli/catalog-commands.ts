@@ -9,7 +9,7 @@ export function addCatalog(program: Program): void {
     'catalog <action> [path-or-name]',
     'check a catalog, list its tools, show an entry, or explain what becomes of it',
     async (options, [action = '', name], output) => {
-      const { catalogCommand } = await import('./commands/catalog.ts');
+      const { catalogCommand } = await import('./sources/catalog.ts');
       const session = textOption(options, 'session');
       const path = catalogPath(options) ?? undefined;
       return await catalogCommand(
@@ -36,7 +36,7 @@ export function addSkills(program: Program): void {
     'skills <action> [name]',
     'list the skills of directories, or show one with its files and digests',
     async (options, [action = '', name], output) => {
-      const { skillsCommand } = await import('./commands/skills.ts');
+      const { skillsCommand } = await import('./sources/skills.ts');
       const named = textsOption(options, 'skills');
       const directories = (named.length === 0 ? ['.refold/skills'] : named).map((path) => resolve(path));
       return await skillsCommand({ action, directories, ...(name === undefined ? {} : { name }) }, output);

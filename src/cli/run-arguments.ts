@@ -13,7 +13,7 @@ import { type Options, sessionArgument, textsOption } from './command.ts';
 import { readAttachments } from './attachments.ts';
 import { modelSettings } from './model-settings.ts';
 import { CommandFailure } from './output.ts';
-import type { CommandSkills } from './set-skills.ts';
+import type { CommandSkills } from './sources/set-skills.ts';
 
 const INSTRUCTIONS =
   'You are a careful coding agent. Work with the tools you are offered, read before you change, make independent ' +

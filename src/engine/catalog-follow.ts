@@ -19,6 +19,7 @@ import { type TellFault, tellError } from './faults.ts';
 
 /** The tools of a catalog, as `readCatalog` gives them. */
 export interface CatalogTools {
+  /** In the order of their ids. */
   readonly tools: readonly DefinedTool[];
   /** Of all definitions. */
   readonly digest: Digest;

@@ -10,6 +10,7 @@ import { reasonOf } from './file-failure.ts';
 export interface TreeFile {
   /** Relative to the directory, with `/`. */
   readonly path: string;
+  /** Its content. */
   readonly bytes: Buffer;
   /** Whether its owner may run it. */
   readonly executable: boolean;

@@ -16,7 +16,9 @@ export interface Operations {
 
 /** The catalog in force after a reload. */
 export interface ReloadedCatalog {
+  /** Whether it is another one than before. */
   readonly changed: boolean;
+  /** Of all its definitions. */
   readonly digest: Digest;
   /** How many tools it has. */
   readonly tools: number;

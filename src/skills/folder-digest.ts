@@ -11,7 +11,7 @@ export interface FileDigest {
   readonly digest: Digest;
 }
 
-export const digestsOf = (files: readonly TreeFile[]): readonly FileDigest[] =>
+export const fileDigests = (files: readonly TreeFile[]): readonly FileDigest[] =>
   files.map(({ path, bytes }) => ({ path, bytes: bytes.length, digest: digestText(bytes) }));
 
 /** `files` in the order of {@link readTree}. */

@@ -63,7 +63,7 @@ export function splitFrontMatter(text: string): SplitText | FieldFault {
 }
 
 /** The fields of a head. A list of faults when there are any. */
-export function readHead(text: string, folder: string): SkillHead | readonly FieldFault[] {
+export function readSkillHead(text: string, folder: string): SkillHead | readonly FieldFault[] {
   const fields = parseFields(text);
   if (typeof fields === 'string') return [{ at: '', message: fields }];
   const faults = [

@@ -10,8 +10,8 @@ import {
   SOURCE_FAULTS_MAX,
 } from '../../schemas/limits.ts';
 import { type TreeFile, TreeRefused, listDirectory, readTree } from '../files/read-tree.ts';
-import { type FileDigest, digestsOf, folderDigest } from './folder-digest.ts';
-import { type FieldFault, type SkillHead, readHead, splitFrontMatter } from './front-matter.ts';
+import { type FileDigest, fileDigests, folderDigest } from './folder-digest.ts';
+import { type FieldFault, type SkillHead, readSkillHead, splitFrontMatter } from './front-matter.ts';
 import { hiddenCharacter } from './hidden-characters.ts';
 
 export const SKILL_FILE = 'SKILL.md';
@@ -102,10 +102,10 @@ export function readSkill(root: string, folder: string): LoadedSkill | readonly 
   if (text === null) return [fault(SKILL_FILE, 'is not UTF-8; convert it')];
   const split = splitFrontMatter(text);
   if ('message' in split) return [fault(SKILL_FILE, split.message)];
-  const head = readHead(split.head, folder);
+  const head = readSkillHead(split.head, folder);
   if (Array.isArray(head))
     return (head as readonly FieldFault[]).map(({ at, message }) => fault(SKILL_FILE, message, at));
-  const files = digestsOf(contents);
+  const files = fileDigests(contents);
   return { ...(head as SkillHead), root, digest: folderDigest(files), files, contents, instructions: split.body };
 }
 

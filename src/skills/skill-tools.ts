@@ -18,7 +18,9 @@ export type SkillReader = (typeof SKILL_READERS)[number];
 
 /** A tool, and the canonical JSON text of everything that is said of it. */
 export interface DefinedTool {
+  /** The text: its digest pins the tool. */
   readonly definition: string;
+  /** What it became. */
   readonly spec: ToolSpec;
 }
 

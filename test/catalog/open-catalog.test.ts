@@ -5,7 +5,7 @@ import { right } from 'fp-ts/lib/Either.js';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { WATCH_LOOK_MS, WATCH_SETTLE_MS } from '../../schemas/limits.ts';
 import { type CatalogOptions, type OpenCatalog, openCatalog } from '../../src/catalog/open-catalog.ts';
-import { reloadOf } from '../../src/cli/served-catalog.ts';
+import { reloadOf } from '../../src/cli/sources/served-catalog.ts';
 import { serve } from '../../src/server/serve.ts';
 import { fixedTokens } from '../../src/server/tokens.ts';
 import { newWorld } from '../support/engine/world.ts';

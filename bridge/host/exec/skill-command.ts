@@ -13,7 +13,9 @@ import { copyFolder } from './folder-copy.ts';
 export interface SkillRun {
   /** The program and its arguments. A program with a slash lies in the files. */
   readonly argv: readonly string[];
+  /** The files of the skill, as they were compared. */
   readonly files: readonly TreeFile[];
+  /** The arguments of the call. */
   readonly args: JsonObject;
 }
 

@@ -24,7 +24,7 @@ import { type Child, startBridgeProcess, startEngineProcess } from '../processes
 import { newTerminalAsker, type Asker } from '../people/terminal-asker.ts';
 import { newAllowingAsker, newPrintingAsker } from '../people/unattended-asker.ts';
 import { userName } from '../people/user-name.ts';
-import type { CommandSkills } from '../set-skills.ts';
+import type { CommandSkills } from '../sources/set-skills.ts';
 import { visible } from '../../shown/visible.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../../client/store-content.ts';
@@ -90,7 +90,7 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
 /** The YAML reader is loaded only where there are skills. */
 async function giveSkills({ skills }: RunCommand, client: EngineClient, id: SessionId, output: Output): Promise<void> {
   if (skills === undefined || skills.directories.length === 0) return;
-  const { setSkills } = await import('../set-skills.ts');
+  const { setSkills } = await import('../sources/set-skills.ts');
   await setSkills(client, id, skills, output);
 }
 

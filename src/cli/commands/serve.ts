@@ -12,7 +12,7 @@ import { makeDataDir } from '../data-dir.ts';
 import { namingHolder } from '../engine-address.ts';
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
-import { openServedCatalog, reloadOf } from '../served-catalog.ts';
+import { openServedCatalog, reloadOf } from '../sources/served-catalog.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
 import { stopRequest } from '../until-stopped.ts';
 import { ENGINE_DRAIN_MS } from '../../../schemas/limits.ts';

@@ -2,7 +2,7 @@
 import { chmodSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { argumentsOf, withCatalog } from '../../../bridge/executors/catalog-executor.ts';
+import { platformArguments, withCatalog } from '../../../bridge/executors/catalog-executor.ts';
 import {
   type CallContext,
   type CallTarget,
@@ -302,11 +302,11 @@ describe('a call of a catalog entry', () => {
 
   test('a list of arguments stays, and so does a line for another tool', () => {
     const exec = { tool_id: brand<'ToolId'>('host.exec') };
-    expect(argumentsOf(exec, { argv: ['true'] })).toEqual({ argv: ['true'] });
-    expect(argumentsOf(exec, { command: 'true', cwd: 'a' })).toMatchObject({
+    expect(platformArguments(exec, { argv: ['true'] })).toEqual({ argv: ['true'] });
+    expect(platformArguments(exec, { command: 'true', cwd: 'a' })).toMatchObject({
       argv: [expect.any(String), '-c', 'true'],
       cwd: 'a',
     });
-    expect(argumentsOf({ tool_id: brand('host.fs.grep') }, { command: 'x' })).toEqual({ command: 'x' });
+    expect(platformArguments({ tool_id: brand('host.fs.grep') }, { command: 'x' })).toEqual({ command: 'x' });
   });
 });

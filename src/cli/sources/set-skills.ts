@@ -1,15 +1,15 @@
 // Gives a session the skills of a command before its run begins, so that the first turn has them. From then on the bridge, which
 // watches the same directories, tells the session of changes.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import type { SessionId } from '../../schemas/ids.ts';
-import type { EngineClient } from '../client/client.ts';
-import { must } from '../client/must.ts';
-import { storeContent } from '../client/store-content.ts';
-import { digestText } from '../../schemas/canonical.ts';
-import { readSkills } from '../skills/read-skills.ts';
-import { SKILL_TOOLSET, skillTools } from '../skills/skill-tools.ts';
-import { ENGINE_OWNER, toolsetSet } from '../skills/toolset-event.ts';
-import type { Output } from './output.ts';
+import type { SessionId } from '../../../schemas/ids.ts';
+import type { EngineClient } from '../../client/client.ts';
+import { must } from '../../client/must.ts';
+import { storeContent } from '../../client/store-content.ts';
+import { digestText } from '../../../schemas/canonical.ts';
+import { readSkills } from '../../skills/read-skills.ts';
+import { SKILL_TOOLSET, skillTools } from '../../skills/skill-tools.ts';
+import { ENGINE_OWNER, toolsetSet } from '../../skills/toolset-event.ts';
+import type { Output } from '../output.ts';
 
 export interface CommandSkills {
   /** Absolute paths. */

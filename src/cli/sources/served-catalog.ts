@@ -1,14 +1,14 @@
 // The catalog of an engine process: read before the engine opens, and put in force again when it changes.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
-import { type Rejection, reject } from '../../schemas/rejection.ts';
-import type { OpenCatalog } from '../catalog/open-catalog.ts';
-import type { CatalogFault } from '../catalog/read-catalog.ts';
-import { backgroundClock } from '../clock.ts';
-import type { Engine } from '../engine/engine.ts';
-import { whatFailed } from '../files/file-failure.ts';
-import type { ReloadedCatalog } from '../server/operations.ts';
-import { paint } from '../shown/paint.ts';
-import { CommandFailure, type Output } from './output.ts';
+import { type Rejection, reject } from '../../../schemas/rejection.ts';
+import type { OpenCatalog } from '../../catalog/open-catalog.ts';
+import type { CatalogFault } from '../../catalog/read-catalog.ts';
+import { backgroundClock } from '../../clock.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { whatFailed } from '../../files/file-failure.ts';
+import type { ReloadedCatalog } from '../../server/operations.ts';
+import { paint } from '../../shown/paint.ts';
+import { CommandFailure, type Output } from '../output.ts';
 
 /** Faults that a message repeats; `refold catalog check` lists all. */
 const FAULTS_SHOWN = 8;
@@ -25,7 +25,7 @@ export async function openServedCatalog(
     output.object({ event: 'notice', message });
   };
   // Loaded only where there is a catalog, with its reader of YAML.
-  const { openCatalog } = await import('../catalog/open-catalog.ts');
+  const { openCatalog } = await import('../../catalog/open-catalog.ts');
   const opened = await openCatalog({
     path,
     apply: async (catalog) => {
