@@ -131,6 +131,26 @@ export type BridgeLogLine =
       readonly message: string;
     }
   | {
+      readonly event: 'toolset_set';
+      /** The session that it concerns. */
+      readonly session_id: SessionId;
+      /** The name of the toolset. */
+      readonly toolset: string;
+      /** How many tools it has now. */
+      readonly tools: number;
+    }
+  | {
+      readonly event: 'toolset_refused';
+      /** The session that it concerns. */
+      readonly session_id: SessionId;
+      /** The name of the toolset. */
+      readonly toolset: string;
+      /** A stable code of the failure. */
+      readonly code: string;
+      /** What happened, for people. */
+      readonly message: string;
+    }
+  | {
       readonly event: 'report_refused';
       /** The session that it concerns. */
       readonly session_id: SessionId;

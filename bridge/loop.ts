@@ -32,6 +32,7 @@ import { type HostEffects, newHostEffects } from './executors/host-effects.ts';
 import { leaseRequest, wantedBy } from './executors/lease-request.ts';
 import { type RunningWork, newRunningWork } from './executors/running-work.ts';
 import { type StoppableWork, newStoppableWork } from './executors/stoppable-work.ts';
+import { type ToolsetReports, type ToolsetSource, newToolsetReports } from './executors/toolset-reports.ts';
 import { type CompactRunner, newCompactRunner } from './generate/compact-runner.ts';
 import type { KeepResponses } from './generate/exchange.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate/generate-runner.ts';
@@ -70,6 +71,10 @@ export interface BridgeOptions {
   readonly keepResponses?: KeepResponses;
   /** Asks no model: `provider` is not used, and generates and compactions are left to other bridges. */
   readonly toolsOnly?: boolean;
+  /** What has tools for the sessions beside their packages; told to each session. */
+  readonly toolsets?: readonly ToolsetSource[];
+  /** Called once with a function to call when a toolset changes. */
+  readonly onToolsets?: (changed: () => void) => void;
   /** Only undoes calls (puts back the files they changed). */
   readonly undoOnly?: boolean;
 }
@@ -118,6 +123,7 @@ interface Parts {
   readonly compactions: CompactRunner;
   readonly hostEffects: HostEffects;
   readonly previews: PreviewRunner;
+  readonly toolsets: ToolsetReports;
   /** The work on all effects but tool calls. */
   readonly stoppableWork: StoppableWork;
   /** Returns how many of the effects were new. */
@@ -158,6 +164,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
   const models = newModelRunners(options, { ...shared, blobs, link });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
+  const toolsets = newReports(options, link, log);
   const nonce = newNonce(random);
   const previews = newPreviewRunner({ ...shared, executors, nonce, readBlob: (ref) => blobs.read(ref) });
   const runner = newCallRunner({
@@ -181,8 +188,25 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, ...models, hostEffects, previews, stoppableWork, admit };
+  const parts: Parts = {
+    link,
+    outbox,
+    leases,
+    calls,
+    ...models,
+    hostEffects,
+    previews,
+    toolsets,
+    stoppableWork,
+    admit,
+  };
   return parts;
+}
+
+function newReports({ client, owner, toolsets, onToolsets }: BridgeOptions, link: Link, log: Log): ToolsetReports {
+  const reports = newToolsetReports({ client, owner, link, log, sources: toolsets ?? [] });
+  onToolsets?.(() => reports.changed());
+  return reports;
 }
 
 type ModelParts = Omit<Parameters<typeof newGenerateRunner>[0], 'provider' | 'keepResponses' | 'putEvidence'>;
@@ -215,7 +239,7 @@ async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Pr
 
 /** Holds the lease and begins the work; returns false when this starts nothing new. */
 function beginEffect(
-  { calls, generates, compactions, hostEffects, previews, stoppableWork, outbox, leases }: Parts,
+  { calls, generates, compactions, hostEffects, previews, toolsets, stoppableWork, outbox, leases }: Parts,
   leased: Leased,
   plans: LeaseGrant['plans'],
 ): boolean {
@@ -228,7 +252,11 @@ function beginEffect(
     case 'tool.answer':
       return calls.answer(effect);
     case 'llm.generate':
-      return stoppableWork.begin(leased, (stop) => generates.run(effect, stop));
+      // Before the answer is reported, so that the next turn offers the tools.
+      return stoppableWork.begin(leased, async (stop) => {
+        await toolsets.ensure(effect.session_id);
+        await generates.run(effect, stop);
+      });
     case 'llm.compact':
       return stoppableWork.begin(leased, (stop) => compactions.run(effect, stop));
     case 'host_session.open':

@@ -138,7 +138,7 @@ const post = (path: Route['path'], scopes: readonly Scope[], narrowed = false): 
 
 /**
  * Every route that needs a token, by the method of `EngineClient` that it serves; `submits` serves several submits at once,
- * `stream` the events of a client stream (`src/core/stream/`), `metrics` the figures of the process, the last three the pages
+ * `stream` the events of a client stream (`src/core/stream/`), `metrics` the figures of the process, `reloadCatalog` its catalog, the last three the pages
  * that have a token (`schemas/pages.ts`).
  */
 export const ROUTES = {
@@ -164,6 +164,7 @@ export const ROUTES = {
   // It reads everything, whatever a token is narrowed to.
   backup: { method: 'GET', path: '/v1/backup', scopes: OPERATORS, narrowed: false },
   metrics: read('/metrics'),
+  reloadCatalog: post('/admin/reload-catalog', OPERATORS),
   askCode: post('/v1/codes', OPERATORS),
   pages: { method: 'GET', path: '/v1/pages', scopes: OPERATORS, narrowed: false },
   endPage: { method: 'DELETE', path: '/v1/pages/:id', scopes: OPERATORS, narrowed: false },

@@ -1,4 +1,5 @@
 // Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
+export * from './limits-skills.ts';
 export * from './limits-toolsets.ts';
 
 export * from './limits-questions.ts';

@@ -103,6 +103,8 @@ export const REJECTIONS = {
   registry_invalid: 'The tool registry is not valid. Correct the value at the path.',
   profile_unknown: 'There is no such tool profile. Choose one of the session, or add it with the registry first.',
   tool_unknown: 'There is no such tool in the registry. Correct its id, or register it first.',
+  catalog_invalid:
+    'The catalog has faults, so the one before stays in force. Correct them, and reload it: refold catalog check lists all.',
   toolset_owned:
     'Another owner sets this toolset. Use another name, or have an operator remove the toolset first: refold toolsets remove',
   toolset_unknown: 'The session has no such toolset. List them: refold toolsets SESSION',

@@ -20,7 +20,8 @@ export const ToolExecutor = variants('ToolExecutor', 'kind', {
   host_loop: tagged('host_loop', { bridge: name('bridge') }),
   mcp: tagged('mcp', { server: name('server'), tool: name('tool') }),
   custom: tagged('custom', {}),
-  skill: tagged('skill', { skill: name('skill') }),
+  /** `digest`: of the files that a call may use; what runs it compares them first. */
+  skill: tagged('skill', { skill: name('skill') }, { digest: Digest }),
   workflow: tagged('workflow', { workflow: name('workflow') }),
 });
 export type ToolExecutor = TypeOf<typeof ToolExecutor>;

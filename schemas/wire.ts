@@ -298,6 +298,14 @@ export const BackupPart = shape(
 );
 export type BackupPart = TypeOf<typeof BackupPart>;
 
+/** The catalog in force after a reload. `tools`: how many it has. */
+export const ReloadedCatalog = shape('ReloadedCatalog', {
+  changed: flag,
+  digest: Digest,
+  tools: integer('tools', 0),
+});
+export type ReloadedCatalog = TypeOf<typeof ReloadedCatalog>;
+
 /** Name, version and start time of the engine. */
 export const EngineInfo = shape('EngineInfo', {
   name: oneOf('name', ['refold']),

@@ -24,27 +24,36 @@ export function hostExecutor(
     tools: ['host.*'],
     async run({ session_id, tool_id }, args, context) {
       if (!host.has(tool_id)) return failedReport('executor_missing', `this host has no tool "${tool_id}"`);
-      const { signal, timeoutMs, previewed } = context;
-      // Leaves room for the line that names the whole output when the text is cut.
-      const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
-      const outcome = await host.run(tool_id, args, {
-        sessionId: session_id,
-        signal,
-        timeoutMs,
-        outputBytesMax,
-        ...(previewed === undefined ? {} : { previewed }),
-      });
-      const kept: KeptSpill =
-        outcome.spill === undefined ? unkeptOf(outcome) : await keepSpill(outcome.spill.path, context);
-      const changes = await keepChanges(outcome.changes ?? [], context);
-      const attachments = await keepShown(outcome.shown ?? [], context);
-      return reportOf(withNote(outcome, kept.unkept), {
-        ...(attachments.length === 0 ? {} : { attachments }),
-        ...(kept.whole === undefined ? {} : { whole: kept.whole }),
-        ...(changes.length === 0 ? {} : { changes, ...named }),
-      });
+      const { previewed } = context;
+      const more = previewed === undefined ? {} : { previewed };
+      const run = (limits: HostLimits): Promise<HostOutcome> =>
+        host.run(tool_id, args, { sessionId: session_id, ...limits, ...more });
+      return await reportHostRun(run, context, named);
     },
   };
+}
+
+type HostLimits = Pick<CallContext, 'signal' | 'timeoutMs' | 'outputBytesMax'>;
+
+/** Runs work of a host within the limits of a call, and stores what its outcome only names. */
+export async function reportHostRun(
+  run: (limits: HostLimits) => Promise<HostOutcome>,
+  context: CallContext,
+  named: { readonly workspace?: string } = {},
+): Promise<CallReport> {
+  const { signal, timeoutMs } = context;
+  // Leaves room for the line that names the whole output when the text is cut.
+  const outputBytesMax = Math.max(1, context.outputBytesMax - WHOLE_NOTE_BYTES);
+  const outcome = await run({ signal, timeoutMs, outputBytesMax });
+  const kept: KeptSpill =
+    outcome.spill === undefined ? unkeptOf(outcome) : await keepSpill(outcome.spill.path, context);
+  const changes = await keepChanges(outcome.changes ?? [], context);
+  const attachments = await keepShown(outcome.shown ?? [], context);
+  return reportOf(withNote(outcome, kept.unkept), {
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(kept.whole === undefined ? {} : { whole: kept.whole }),
+    ...(changes.length === 0 ? {} : { changes, ...(named as Pick<CallReport, 'workspace'>) }),
+  });
 }
 
 interface KeptSpill {

@@ -7,6 +7,7 @@ import type { NoPreview } from '../../schemas/consent.ts';
 import type { HostPlace, HostSessionFacts, SandboxLevel } from '../../schemas/tool-set.ts';
 import { createRunningCommands } from './exec/running-commands.ts';
 import { openSandbox } from './exec/sandbox.ts';
+import { type SkillRun, runSkillCommand } from './exec/skill-command.ts';
 import { fitOutcome } from './fit-outcome.ts';
 import { openGitGuard, recoverGit, unguarded } from './git/git-guard.ts';
 import type { Quarantined } from './git/quarantine.ts';
@@ -45,6 +46,11 @@ export interface Host {
    * person who is asked about the call.
    */
   preview(toolId: string, args: JsonObject): HostPreview | NoPreview;
+  /**
+   * Runs the command of a skill in the sandbox, in a copy of its files that the command cannot write there. Never rejects. It
+   * needs a host session, as every command does.
+   */
+  runSkill(command: SkillRun, context: HostCallContext): Promise<HostOutcome>;
   /** Puts files back, all or none. Never throws. It needs no host session, because a person asks for it. */
   restore(files: readonly RestorableFile[]): HostOutcome;
   /** Whether the host has a tool of this id. */
@@ -142,7 +148,17 @@ function createHost(parts: HostParts, notes: readonly string[], gitQuarantined: 
     workspaceName: parts.workspace.name,
     has: (toolId) => HOST_TOOLS.has(toolId),
     async run(toolId, args, context) {
-      const outcome = await runChecked(toolId, args, context, { parts, closed: closing !== undefined });
+      const tool = HOST_TOOLS.get(toolId);
+      const opens = toolId === 'host.session.open';
+      if (tool === undefined) return fitOutcome(failed(unknownTool(toolId)), context.outputBytesMax, parts);
+      const work = (): Promise<HostOutcome> => runTool(tool, args, parts, context);
+      const outcome = await runChecked(work, context, { parts, opens, closed: closing !== undefined });
+      return fitOutcome(outcome, context.outputBytesMax, parts);
+    },
+    async runSkill(command, context) {
+      const tool: HostTool = () => runSkillCommand(command, parts, context);
+      const work = (): Promise<HostOutcome> => runTool(tool, {}, parts, context);
+      const outcome = await runChecked(work, context, { parts, opens: false, closed: closing !== undefined });
       return fitOutcome(outcome, context.outputBytesMax, parts);
     },
     preview: (toolId, args) => preview(parts, toolId, args, closing !== undefined),
@@ -154,20 +170,20 @@ function createHost(parts: HostParts, notes: readonly string[], gitQuarantined: 
   };
 }
 
+const unknownTool = (toolId: string): ToolFault =>
+  new ToolFault('unknown_tool', `this host has no tool ${JSON.stringify(toolId)}`);
+
+/** Uses the host session for the work, unless the work opens it. */
 async function runChecked(
-  toolId: string,
-  args: JsonObject,
+  work: () => Promise<HostOutcome>,
   context: HostCallContext,
-  { parts, closed }: { readonly parts: HostParts; readonly closed: boolean },
+  { parts, opens, closed }: { readonly parts: HostParts; readonly opens: boolean; readonly closed: boolean },
 ): Promise<HostOutcome> {
   try {
     if (closed) throw new ToolFault('host_closed', 'the host is closed; the call did not run');
-    const tool = HOST_TOOLS.get(toolId);
-    if (tool === undefined) throw new ToolFault('unknown_tool', `this host has no tool ${JSON.stringify(toolId)}`);
     if (context.signal.aborted) throw new ToolFault('cancelled', 'the call was cancelled before it started');
-    const adopted: HostSessionFacts | null =
-      toolId === 'host.session.open' ? null : parts.sessions.of(context.sessionId).use();
-    const outcome = await runTool(tool, args, parts, context);
+    const adopted: HostSessionFacts | null = opens ? null : parts.sessions.of(context.sessionId).use();
+    const outcome = await work();
     return adopted === null ? outcome : { hostSession: adopted, ...outcome };
   } catch (error) {
     return failed(error);

@@ -24,6 +24,8 @@ export interface Scratch {
   sync(): Promise<void>;
   /** A new path for one spilled output. `close` removes the directory of these. */
   newSpillPath(): string;
+  /** Where the files of one command are put that the command's own user must reach: outside the workspace. */
+  readonly commandFiles: string;
   close(): void;
 }
 
@@ -32,7 +34,7 @@ export function openScratch(workspacePath: string, { tempDir, stateDir }: StateO
   const base = tempDir ?? defaultBase(workspacePath);
   makeDirectoryNow(base);
   const real = realpathSync(base);
-  if (pathsShowing(real, readMounts()).some((path) => isWithin(path, workspacePath)))
+  if (isShownIn(workspacePath, real))
     throw new Error(`tempDir ${real} lies in the workspace; choose a directory outside it`);
   const records = openStateDirectory(workspacePath, { tempDir, stateDir }) ?? real;
   const patches = join(records, 'patches');
@@ -45,6 +47,8 @@ export function openScratch(workspacePath: string, { tempDir, stateDir }: StateO
     patches,
     records,
     gitRecords,
+    // The user of commands cannot reach the host's own directories.
+    commandFiles: isShownIn(workspacePath, realpathSync(tmpdir())) ? real : realpathSync(tmpdir()),
     async sync() {
       for (const directory of [records, dirname(records), dirname(dirname(records))]) await syncDirectory(directory);
     },
@@ -82,10 +86,14 @@ function removeEmpty(directory: string): void {
   }
 }
 
+/** Whether a directory lies in the workspace, or is mounted there. */
+const isShownIn = (workspacePath: string, directory: string): boolean =>
+  pathsShowing(directory, readMounts()).some((path) => isWithin(path, workspacePath));
+
 /** Null where it would lie in the workspace. */
 function sharedDirectoryOf(workspacePath: string): string | null {
   const directory = join(realpathSync(tmpdir()), `refold-git-${keyOf(workspacePath)}`);
-  return pathsShowing(directory, readMounts()).some((path) => isWithin(path, workspacePath)) ? null : directory;
+  return isShownIn(workspacePath, directory) ? null : directory;
 }
 
 /** Whether a directory is this user's alone, made now where there is none. */

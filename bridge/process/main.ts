@@ -6,11 +6,13 @@ import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
-import { combineExecutors } from '../executors/executors.ts';
+import { type Executor, combineExecutors } from '../executors/executors.ts';
+import { withCatalog } from '../executors/catalog-executor.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
+import type { Skills } from '../executors/open-skills.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
 import { userFilesIn } from '../host/workspace/user-files.ts';
-import { openHost } from '../host/open-host.ts';
+import { type Host, openHost } from '../host/open-host.ts';
 import { closeDescriptors, inheritedDescriptors } from '../../src/files/inherited-descriptors.ts';
 import { type BridgeLedger, noBridgeLedger } from '../ledger/bridge-ledger.ts';
 import { openFileLedger } from '../ledger/file-ledger.ts';
@@ -19,6 +21,7 @@ import { cassetteHeadOf } from '../../src/files/cassette.ts';
 import { MODEL_SERVERS, type ModelServerName } from '../../src/files/model-servers.ts';
 import { codeOf, reasonOf, storageCode, whatFailed } from '../../src/files/file-failure.ts';
 import { secretVariables } from '../../src/files/secret-variables.ts';
+import { visible } from '../../src/shown/visible.ts';
 import { runBridge } from '../loop.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
 import { protectedPaths, refuseMissing } from './protected-paths.ts';
@@ -76,10 +79,15 @@ async function main(): Promise<void> {
   const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
+  let tellToolsets: () => void = () => undefined;
+  const skills = await openBridgeSkills(options, () => tellToolsets());
+  const own = [hostExecutor(host), ...(skills === null ? [] : [skills.executor(host)])];
   try {
     await runBridge({
       client,
-      executors: combineExecutors([hostExecutor(host)]),
+      executors: combineExecutors(withCatalog(own)),
+      toolsets: skills === null ? [] : [skills.source],
+      onToolsets: (changed) => (tellToolsets = changed),
       provider,
       ledger,
       clock: systemClock,
@@ -90,6 +98,7 @@ async function main(): Promise<void> {
       ...settingsOf(options, owner),
     });
   } finally {
+    await skills?.source.close();
     await cassette?.close();
     await ledger.close();
     await host.close();
@@ -97,10 +106,33 @@ async function main(): Promise<void> {
   }
 }
 
-const settingsOf = (
-  { concurrency, sessions, undoOnly, provider, keepResponses }: MainOptions,
-  owner: OwnerId,
-) => ({
+/** Null without a directory of skills: nothing is read or watched then, and no YAML reader is loaded. */
+async function openBridgeSkills(
+  { skills, skillsTrust, undoOnly }: MainOptions,
+  onChange: () => void,
+): Promise<BridgeSkills | null> {
+  if (skills.length === 0 || undoOnly) return null;
+  const { openSkills } = await import('../executors/open-skills.ts');
+  const { skillExecutor } = await import('../executors/skill-executor.ts');
+  const source = await openSkills({
+    directories: skills,
+    trust: skillsTrust === 'first' ? 'first' : null,
+    clock: systemClock,
+    onChange,
+    onFaults: (faults) => {
+      print({ event: 'skill_faults', faults });
+      for (const { file, at, message } of faults) complain(visible(`skill left out: ${file}${at} ${message}`));
+    },
+  });
+  return { source, executor: (host) => skillExecutor({ skills: source, host }) };
+}
+
+interface BridgeSkills {
+  readonly source: Skills;
+  readonly executor: (host: Host) => Executor;
+}
+
+const settingsOf = ({ concurrency, sessions, undoOnly, provider, keepResponses }: MainOptions, owner: OwnerId) => ({
   owner,
   undoOnly,
   toolsOnly: provider === 'none',

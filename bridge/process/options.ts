@@ -1,4 +1,6 @@
 // The command line of a bridge process, and the secrets on its standard input.
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { OwnerId, SessionId } from '../../schemas/ids.ts';
@@ -27,6 +29,10 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --protect PATH              a directory or file that no tool may read or write; may be repeated. In the workspace it must
                               exist, as a command could make it otherwise. The token file, the
                               data directory it lies in and the state directory always are protected
+  --skills DIR                a directory of skills, each a folder with a SKILL.md; may be repeated (.refold/skills in the
+                              workspace, where there is one). No tool may read or write there
+  --skills-trust ask|first    whether an operator approves skills before a session uses them, or a session approves those
+                              that it gets first (ask)
   --workspace-name NAME       names the workspace (default: from the machine, the path and the inode); a call is undone
                               only where the name is the same
   --owner NAME                names this process to the engine; must be unique among live bridges
@@ -58,6 +64,9 @@ export interface MainOptions {
   readonly fallbackModel: string | undefined;
   readonly stateDir: string | undefined;
   readonly protect: readonly string[];
+  /** Directories of skills; those of the workspace when none are named. */
+  readonly skills: readonly string[];
+  readonly skillsTrust: 'ask' | 'first';
   readonly workspaceName: string | undefined;
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
@@ -101,6 +110,8 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
     protect: values.protect ?? [],
+    skills: skillDirectories(values.skills, needed('workspace')),
+    skillsTrust: oneOf('skills-trust', values['skills-trust'], ['ask', 'first']),
     workspaceName: workspaceName(values['workspace-name']),
     owner,
     sessions: session?.map(sessionId),
@@ -132,6 +143,8 @@ function parse(args: readonly string[]) {
       record: text,
       'keep-responses': { ...text, default: 'all' },
       protect: { ...text, multiple: true },
+      skills: { ...text, multiple: true },
+      'skills-trust': { ...text, default: 'ask' },
       owner: text,
       session: { ...text, multiple: true },
       concurrency: text,
@@ -158,6 +171,20 @@ function oneOf<const V extends readonly string[]>(name: string, value: string | 
   if (value !== undefined && known.includes(value)) return value;
   throw new Misuse(`--${name} must be one of ${known.join(', ')}`);
 }
+
+/** Where a workspace keeps skills of its own. */
+const OWN_SKILLS = '.refold/skills';
+
+function skillDirectories(named: readonly string[] = [], workspace = '.'): readonly string[] {
+  const missing = named.find((path) => !isDirectory(path));
+  if (missing !== undefined)
+    throw new Misuse(`--skills ${missing} is no directory; make it first, or correct the path`);
+  if (named.length > 0) return named.map((path) => resolve(path));
+  const own = resolve(workspace, OWN_SKILLS);
+  return isDirectory(own) ? [own] : [];
+}
+
+const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 function sessionId(value: string): SessionId {
   if (SessionId.is(value)) return value;

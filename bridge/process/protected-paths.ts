@@ -16,9 +16,9 @@ export function refuseMissing({ workspace, protect }: Pick<MainOptions, 'workspa
   );
 }
 
-/** The token, the directories that it lies in, the ledger and the cassette, with what the options add. */
-export function protectedPaths({ tokenFile, stateDir, protect, record }: MainOptions): readonly string[] {
+/** The token, the directories that it lies in, the ledger, the cassette and the skills, with what the options add. */
+export function protectedPaths({ tokenFile, stateDir, protect, record, skills }: MainOptions): readonly string[] {
   const tokens = dirname(resolve(tokenFile));
   const data = basename(tokens) === 'tokens' ? [tokens, dirname(tokens)] : [];
-  return [...protect, tokenFile, ...data, ...[stateDir, record].filter((path) => path !== undefined)];
+  return [...protect, ...skills, tokenFile, ...data, ...[stateDir, record].filter((path) => path !== undefined)];
 }

@@ -1,9 +1,11 @@
 // The options and help of the commands that run, serve and show sessions, in the order of `refold --help`.
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { catalogPath, skillsOption, skillsTrustOption } from './catalog-commands.ts';
 import { MODEL_SERVER_NAMES } from '../files/model-servers.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
+  type Options,
   type Program,
   attachOption,
   command,
@@ -77,6 +79,8 @@ export function addRuns(program: Program): void {
     .option('--reasoning <effort>', 'how much the model may think: none, minimal, low, medium, high or max')
     .option('--temperature <t>', 'the temperature, from 0 to 2')
     .option('--context-mark <tokens>', 'compact the conversation when a turn has used more than this many tokens')
+    .addOption(skillsOption('.refold/skills in the workspace'))
+    .addOption(skillsTrustOption())
     .option('--policy <preset>', 'which calls ask a person, in a new session (see refold policy)')
     .option('--yes', 'allow every call that asks; this is recorded')
     .addOption(sandboxOption());
@@ -131,6 +135,7 @@ export function addProcesses(program: Program): void {
             ? {}
             : { activeSessionsMax: wholeNumber(options, 'activeSessionsMax', 1) }),
           ...(options['drainMs'] === undefined ? {} : { drainMs: wholeNumber(options, 'drainMs', 0) }),
+          ...catalogOption(options),
         },
         output,
       );
@@ -143,6 +148,7 @@ export function addProcesses(program: Program): void {
     .option('--active-sessions-max <n>', 'the most sessions that may be active at a time (default: 16384)')
     .option('--drain-ms <ms>', 'how long a stop waits for running calls to be reported (default: 10000)')
     .option('--host-answers', 'at /mcp: the answers of the host’s person count; a host may answer by itself')
+    .option('--catalog <path>', 'the tools of this JSON file or directory, for new sessions (default: $CATALOG_DIR)')
     .option('--exit-with-parent', 'exit when standard input ends');
 
   command(
@@ -172,12 +178,19 @@ export function addProcesses(program: Program): void {
     .option('--base-url <url>', 'a server that speaks this API (default: $OPENAI_BASE_URL and its like)')
     .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
     .addOption(keepResponsesOption())
+    .addOption(skillsOption('.refold/skills in the workspace'))
+    .addOption(skillsTrustOption())
     .option('--session <id>', 'serve only this session')
     .option(
       '--state-dir <dir>',
       'the directory of its ledger of started calls (default: bridges/ in the data directory)',
     )
     .addOption(sandboxOption());
+}
+
+function catalogOption(options: Options): { readonly catalog?: string } {
+  const catalog = catalogPath(options);
+  return catalog === null ? {} : { catalog };
 }
 
 export function addOpen(program: Program): void {

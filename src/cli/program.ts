@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../version.ts';
 import { addAudit, addCheckpoint, addFork, addRequest, addTimeline, addWhatIf } from './audit-commands.ts';
 import { addBench } from './bench-command.ts';
+import { addCatalog, addSkills } from './catalog-commands.ts';
 import type { Program } from './command.ts';
 import { addInspection, addOpen, addProcesses, addRuns, addUndo } from './commands.ts';
 import { addTransfer } from './transfer-commands.ts';
@@ -45,6 +46,8 @@ function newProgram(streams: Streams): Program {
   addProcesses(program);
   addTokens(program);
   addMcp(program);
+  addCatalog(program);
+  addSkills(program);
   addOpen(program);
   addInspection(program);
   addAudit(program);

@@ -13,6 +13,7 @@ import { type Options, sessionArgument, textsOption } from './command.ts';
 import { readAttachments } from './attachments.ts';
 import { modelSettings } from './model-settings.ts';
 import { CommandFailure } from './output.ts';
+import type { CommandSkills } from './sources/set-skills.ts';
 
 const INSTRUCTIONS =
   'You are a careful coding agent. Work with the tools you are offered, read before you change, make independent ' +
@@ -59,6 +60,7 @@ export async function runArguments(given: Options): Promise<Omit<RunCommand, 'pr
     ],
     secrets: bridge.secrets,
     files: await readAttachments(textsOption(options, 'attach')),
+    skills: skillsOf(options, bridge.workspace),
     ...policyOf(options),
     ...(options['yes'] === true ? { allowBecause: 'refold run --yes', unattended: true } : {}),
     ...(typeof session === 'string' ? { session: await sessionArgument(session) } : {}),
@@ -126,6 +128,14 @@ function modelOf(options: Options): string | null {
   return named === undefined || named === '' ? model : String(named);
 }
 
+/** The skills that the options name, else those of the workspace, where there are any. */
+function skillsOf(options: Options, workspace: string): CommandSkills {
+  const named = textsOption(options, 'skills').map((path) => resolve(path));
+  const own = resolve(workspace, '.refold/skills');
+  const directories = named.length === 0 && existsSync(own) ? [own] : named;
+  return { directories, trust: options['skillsTrust'] === 'first' ? 'first' : null };
+}
+
 export function bridgeArguments(given: Options): Omit<BridgeCommand, 'dataDir' | 'stateDir'> {
   const options = withRecordedModel(given);
   const workspace = resolve(String(options['workspace'] ?? '.'));
@@ -138,7 +148,16 @@ export function bridgeArguments(given: Options): Omit<BridgeCommand, 'dataDir' |
   const named = typeof workspaceName === 'string' ? ['--workspace-name', workspaceName] : [];
   const keep = options['keepResponses'];
   const kept = keep === undefined ? [] : ['--keep-responses', keptResponses(String(keep))];
-  const common = ['--sandbox', String(options['sandbox'] ?? 'auto'), ...named, ...kept];
+  const skills = skillsOf(options, workspace).directories.flatMap((path) => ['--skills', path]);
+  const trust = ['--skills-trust', String(options['skillsTrust'] ?? 'ask')];
+  const common = [
+    '--sandbox',
+    String(options['sandbox'] ?? 'auto'),
+    ...named,
+    ...kept,
+    ...skills,
+    ...(skills.length === 0 ? [] : trust),
+  ];
   const { recording } = options;
   if (typeof recording === 'string') {
     if (!existsSync(recording))

@@ -20,11 +20,13 @@ import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
+import { owesBridge } from '../core/owing.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type Pause, pause } from '../turns.ts';
 import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
 import { type TellFault, tellError, tellOnce } from './faults.ts';
+import { type CatalogFollow, type CatalogTools, newCatalogFollow } from './catalog-follow.ts';
 import { clockFault } from './clock-fault.ts';
 import { type Deltas, newDeltas } from './deltas.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
@@ -35,6 +37,7 @@ import { Sessions } from './sessions/sessions.ts';
 import { type SnapshotWriter, newSnapshotWriter } from './sessions/snapshot-writer.ts';
 import { SessionTimes } from './edge/session-times.ts';
 import { measureBlobs, measureClient, measureJournal } from './measured.ts';
+import { addGauges } from './gauges.ts';
 import { type Metrics, newMetrics } from './metrics.ts';
 import { Wakes } from './sessions/wakes.ts';
 
@@ -56,6 +59,8 @@ export interface EngineOptions {
    * that nobody wrote to since, are read only after it.
    */
   readonly everyTable?: boolean;
+  /** The tools that sessions created from now on get and follow; none by default. */
+  readonly catalog?: CatalogTools;
   /** Called with a message when opening takes long: while a damaged journal is rebuilt. */
   readonly tell?: (message: string) => void;
   /** Called once for each fault of the engine's own: what it could not read or write, and errors inside it. */
@@ -93,6 +98,8 @@ export interface Engine {
   ready(): Promise<Either<Rejection, void>>;
   /** Its figures, in Prometheus text format 0.0.4. */
   metrics(): string;
+  /** Another catalog. Sessions that follow it get it before their next generate; resolves when those with work have it. */
+  setCatalog(catalog: CatalogTools): Promise<void>;
   /**
    * Takes no new sessions, runs and leases, and waits until bridges have reported on what they hold, for at most this time
    * or until `hurry` aborts.
@@ -163,9 +170,10 @@ export const startEngine =
     if (typeof epochs === 'string') {
       return await refuse(reject('storage_failed', '', `cannot reserve lease epochs: ${epochs}`));
     }
+    const catalog = newCatalogFollow({ blobs, tellFault }, ports.catalog ?? null);
     const { sessions, leases, wakes, snapshots } = assemble(
       { ...ports, journal, blobs },
-      { clock, notices, deltas, epochs, tellFault },
+      { clock, notices, deltas, epochs, tellFault, follow: catalog },
     );
     const closed = new AbortController();
     const draining = new AbortController();
@@ -198,19 +206,20 @@ export const startEngine =
       client: withAccess(measureClient(whole, metrics), OPERATOR),
       faults: loaded.right,
       notices: [],
-      ready: pipe(
-        () =>
-          Promise.resolve(
-            draining.signal.aborted ? left(reject('closing', '', 'the engine is stopping')) : right(undefined),
-          ),
-        TE.chain(() => journal.probe()),
-        TE.chain(() => blobs.probe()),
-      ),
+      ready: newReady(draining.signal, journal, blobs),
       metrics: () => metrics.text(),
+      setCatalog: (next) => (catalog.set(next), sessions.freshenOwing()),
       drain: newDrain(draining, leases, clock),
       close,
     });
   };
+
+const newReady = (draining: AbortSignal, journal: Journal, blobs: Blobs): Engine['ready'] =>
+  pipe(
+    () => Promise.resolve(draining.aborted ? left(reject('closing', '', 'the engine is stopping')) : right(undefined)),
+    TE.chain(() => journal.probe()),
+    TE.chain(() => blobs.probe()),
+  );
 
 /** Takes no new work from now on, and waits until bridges have reported. */
 const newDrain =
@@ -237,29 +246,6 @@ function untilReported(leases: LeaseTable, clock: Clock, { withinMs, hurry }: Dr
     };
     look();
   });
-}
-
-interface Gauged {
-  readonly sessions: Sessions;
-  readonly leases: LeaseTable;
-  readonly startedAtMs: number;
-  readonly draining: AbortSignal;
-}
-
-function addGauges(metrics: Metrics, { sessions, leases, startedAtMs, draining }: Gauged): void {
-  metrics.gauge('refold_start_time_seconds', 'When the engine was opened, since 1970.', () => startedAtMs / 1_000);
-  metrics.gauge('refold_draining', '1 while the engine takes no new work because it stops.', () =>
-    draining.aborted ? 1 : 0,
-  );
-  const inMemory = 'Sessions in memory, by status; idle ones leave memory when others are used.';
-  metrics.gauge('refold_sessions_in_memory', inMemory, () => sessions.counts().byStatus, 'status');
-  metrics.gauge('refold_sessions_owing', 'Sessions with work for a bridge.', () => sessions.counts().owing);
-  metrics.gauge('refold_leases_held', 'Effects that bridges hold.', () => leases.counts().held);
-  metrics.gauge(
-    'refold_lease_requests_waiting',
-    'Requests of bridges that wait for work.',
-    () => leases.counts().waiting,
-  );
 }
 
 const BOUNDS = {
@@ -289,9 +275,11 @@ interface EngineServices {
   readonly deltas: Deltas;
   readonly epochs: Epochs;
   readonly tellFault: TellFault;
+  readonly follow: CatalogFollow;
 }
 
-function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFault }: EngineServices): EngineParts {
+function assemble(ports: EnginePorts, services: EngineServices): EngineParts {
+  const { clock, notices, deltas, epochs, tellFault, follow } = services;
   const { journal, blobs, leaseTtlMs, newId = randomUUID, random = Math.random } = ports;
   const leases = new LeaseTable({
     clock,
@@ -314,6 +302,7 @@ function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFaul
   const snapshots = newSnapshotWriter(journal.snapshots, { clock, tellFault }, ports.snapshotEveryEvents);
   const sessions: Sessions = new Sessions({
     beforeDelete: (session) => snapshots.forget(session),
+    catalog: follow,
     newSessionId: () => makeSessionId(clock.now(), newId()),
     ...(ports.activeSessionsMax === undefined ? {} : { activeMax: ports.activeSessionsMax }),
     ports: {
@@ -340,6 +329,7 @@ function assemble(ports: EnginePorts, { clock, notices, deltas, epochs, tellFaul
       leases.load(session.id, session.state());
       wakes.update(session.id, session.state());
       notices.notify(session.id);
+      if (owesBridge(session.state())) void follow.freshen(session);
       // A session with a wrong snapshot gets its next one only after an event, so that `refold verify` can still find it.
       if (session.from.wrong.length === 0) snapshots.consider(session);
     },

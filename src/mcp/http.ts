@@ -105,7 +105,11 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
     });
   }
 
-  const entry = (made: Omit<Connected, 'lastMs' | 'busy'>): Connected => ({ ...made, lastMs: clock.elapsed(), busy: 0 });
+  const entry = (made: Omit<Connected, 'lastMs' | 'busy'>): Connected => ({
+    ...made,
+    lastMs: clock.elapsed(),
+    busy: 0,
+  });
 
   /** The host of a key, connected when it is not. */
   async function hostOf(name: string, connect: () => Promise<Connected>): Promise<Connected> {
@@ -138,7 +142,8 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
     const surplus = connected.size - HOSTS_MAX + 1;
     const gone = idle.filter(({ forMs }, index) => forMs > HOST_IDLE_MS || index < surplus);
     for (const { name } of gone) await forget(name);
-    if (connected.size >= HOSTS_MAX) throw new Refused(429, -32_000, `${HOSTS_MAX} hosts are connected; try again later`);
+    if (connected.size >= HOSTS_MAX)
+      throw new Refused(429, -32_000, `${HOSTS_MAX} hosts are connected; try again later`);
   }
 
   async function find(asked: McpRequest): Promise<Connected> {
@@ -153,7 +158,8 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
     if (!(await isLegacyRequest(bodiless(request), body))) {
       return await hostOf(`${sender} ${session ?? ''}`, () => shared(asked, session));
     }
-    if (!isInitializeRequest(body)) throw new Refused(400, -32_000, 'connect first: send initialize, then its session id');
+    if (!isInitializeRequest(body))
+      throw new Refused(400, -32_000, 'connect first: send initialize, then its session id');
     const made = randomUUID();
     return await hostOf(made, () => own(asked, made, session));
   }

@@ -2,7 +2,12 @@
 // JSON-RPC 2.0, section 5.1, and the connection goes on. Nothing but messages is written.
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
-import { isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResultResponse, parseJSONRPCMessage } from '@modelcontextprotocol/server';
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  parseJSONRPCMessage,
+} from '@modelcontextprotocol/server';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Json, isPlainObject, parseJson } from '../../schemas/json.ts';
 import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits-mcp-server.ts';

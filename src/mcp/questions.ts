@@ -59,7 +59,10 @@ export function tellHost(message: string, state: string, canShow: boolean): Inpu
   });
 }
 
-type FormSchema = Exclude<Parameters<typeof inputRequired.elicit>[0]['requestedSchema'], { readonly '~standard': unknown }>;
+type FormSchema = Exclude<
+  Parameters<typeof inputRequired.elicit>[0]['requestedSchema'],
+  { readonly '~standard': unknown }
+>;
 
 function messageOf(action: RequiredAction): string {
   if (action.kind === 'agent.custom_tool_use') {
@@ -117,6 +120,13 @@ export function hostAnswer(action: RequiredAction, responses: unknown, by: strin
     return fulfilling(action, by, { success: false, output: { text: 'User response: action decline, no content' } });
   }
   const form = action.output_schema !== undefined && isForm(action.output_schema);
-  const text = typeof content['text'] === 'string' && !form ? content['text'] : `User response: action accept, content ${JSON.stringify(content)}`;
-  return fulfilling(action, by, { success: true, output: { text: text.slice(0, 4_096) }, ...(form ? { data: content } : {}) });
+  const text =
+    typeof content['text'] === 'string' && !form
+      ? content['text']
+      : `User response: action accept, content ${JSON.stringify(content)}`;
+  return fulfilling(action, by, {
+    success: true,
+    output: { text: text.slice(0, 4_096) },
+    ...(form ? { data: content } : {}),
+  });
 }

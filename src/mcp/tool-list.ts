@@ -32,6 +32,7 @@ export const outputSchemaOf = ({ executor, output_schema }: ToolSpec): JsonObjec
   executor.kind === 'workflow' ? undefined : output_schema;
 
 /** Arguments are an object whatever the schema says; MCP wants the schema to say it, too. */
-const objectSchema = (schema: JsonObject): Tool['inputSchema'] => ({ ...schema, type: 'object' }) as Tool['inputSchema'];
+const objectSchema = (schema: JsonObject): Tool['inputSchema'] =>
+  ({ ...schema, type: 'object' }) as Tool['inputSchema'];
 
 export type StructuredContent = NonNullable<CallToolResult['structuredContent']>;

@@ -38,7 +38,8 @@ export const errorResult = (code: string, message: string): CallToolResult => ({
 /** The blocks of a tool that gives its output in the form of MCP, as data with the one field `content`. */
 function contentIn(data: JsonObject | undefined): ContentBlock[] | null {
   const content = data?.['content'];
-  if (data === undefined || !Array.isArray(content) || Object.keys(data).length !== 1 || content.length === 0) return null;
+  if (data === undefined || !Array.isArray(content) || Object.keys(data).length !== 1 || content.length === 0)
+    return null;
   const result: unknown = { content };
   return isCallToolResult(result) ? [...result.content] : null;
 }

@@ -26,7 +26,7 @@ import { type Asked, type Handler, type Handlers, responseOf } from './handler.t
 import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
 import { type McpDoor, addMcpRoute } from './mcp-route.ts';
-import { type Operations, metricsResponse } from './operations.ts';
+import { type Operations, metricsResponse, reloadedCatalog } from './operations.ts';
 import { type PageRoute, pageHandlers } from './page-handlers.ts';
 import type { Pages } from './pages.ts';
 import { problemOf, problemResponse } from './problem.ts';
@@ -35,7 +35,7 @@ import { answersParts, grantParts, receiptParts } from './receipt-text.ts';
 
 export interface AppOptions extends GuardOptions {
   readonly onError?: (error: unknown) => void;
-  /** Serves `/metrics`. */
+  /** Serves `/metrics` and `/admin/reload-catalog`. */
   readonly operations?: Operations;
   /** What speaks MCP, loaded with the first request for it; without it, there is no such route. */
   readonly mcp?: () => Promise<McpDoor>;
@@ -81,6 +81,7 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
       operations === undefined
         ? left(reject('not_found', '', 'this server was started without figures'))
         : metricsResponse(operations),
+    reloadCatalog: () => reloadedCatalog(operations),
     ...pageHandlers(pages),
   };
   if (mcp !== undefined) addMcpRoute(app, { open: mcp, room, clientOf });
@@ -109,7 +110,9 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
   return app;
 }
 
-const HANDLERS: Handlers<Exclude<RouteName, FollowingRoute | 'lease' | 'backup' | 'metrics' | PageRoute>> = {
+const HANDLERS: Handlers<
+  Exclude<RouteName, FollowingRoute | 'lease' | 'backup' | 'metrics' | 'reloadCatalog' | PageRoute>
+> = {
   info: ({ client }) => client.info()(),
   sessions: ({ client, query }) => client.sessions(query)(),
   createSession: (asked) => withBody(asked, (request) => asked.client.createSession(request)),

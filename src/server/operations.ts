@@ -1,7 +1,8 @@
 // What operators and their tools ask of an engine process: whether it lives, whether it is ready, and its figures. The first
 // two need no token and no known Host, because probes have neither; they say nothing about any session.
-import { type Either, isLeft } from 'fp-ts/lib/Either.js';
-import type { Rejection } from '../../schemas/rejection.ts';
+import { type Either, isLeft, left } from 'fp-ts/lib/Either.js';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { ReloadedCatalog } from '../../schemas/wire.ts';
 import { OPEN_SHAPES } from './api/open-shapes.ts';
 
 export interface Operations {
@@ -9,6 +10,8 @@ export interface Operations {
   ready(): Promise<Either<Rejection, void>>;
   /** The figures, in Prometheus text format 0.0.4. */
   metrics(): string;
+  /** Reads the catalog again; absent in a process without one. */
+  reloadCatalog?(): Promise<Either<Rejection, ReloadedCatalog>>;
 }
 
 /** Answers `/healthz` and `/readyz`; null for any other path. `operations` is null while the engine opens. */
@@ -27,3 +30,9 @@ const notReady = (reason: string, detail: string): Response =>
 
 export const metricsResponse = (operations: Operations): Response =>
   new Response(operations.metrics(), { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+
+export const reloadedCatalog = async (
+  operations: Operations | undefined,
+): Promise<Either<Rejection, ReloadedCatalog>> => (await operations?.reloadCatalog?.()) ?? left(NO_CATALOG);
+
+const NO_CATALOG = reject('not_found', '', 'this engine has no catalog; start it with --catalog PATH');

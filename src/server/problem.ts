@@ -17,6 +17,7 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
   not_found: 404,
   unknown_session: 404,
   unknown_blob: 404,
+  catalog_invalid: 422,
   queue_full: 429,
   too_many_active_sessions: 429,
   storage_failed: 503,

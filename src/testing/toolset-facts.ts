@@ -13,15 +13,18 @@ interface From {
   readonly b: number;
 }
 
+type RegistryKind = 'ToolRegistrySet' | 'ToolsetSet' | 'ToolsetApproved' | 'ToolsetRemoved';
+type RegistryWays = { readonly [K in RegistryKind]: { readonly unasked: (of: From) => readonly FactOf<K>[] } };
+
 /** The facts about registered tools that may arrive at any time (`plausible-fact.ts`). */
-export const REGISTRY_WAYS = {
+export const REGISTRY_WAYS: RegistryWays = {
   ToolRegistrySet: {
-    unasked: ({ state }: From) => [{ kind: 'ToolRegistrySet' as const, registry: ownTools(state) }],
+    unasked: ({ state }) => [{ kind: 'ToolRegistrySet', registry: ownTools(state) }],
   },
   // Streams are short, and most of what toolsets do needs one that was set before.
-  ToolsetSet: { unasked: ({ b }: From) => [toolsetFact(b), toolsetFact(b + 1)] },
-  ToolsetApproved: { unasked: ({ state, b }: From) => [...approvalFacts(state, b), ...approvalFacts(state, b + 1)] },
-  ToolsetRemoved: { unasked: ({ state, b }: From) => removalFacts(state, b) },
+  ToolsetSet: { unasked: ({ b }) => [toolsetFact(b), toolsetFact(b + 1)] },
+  ToolsetApproved: { unasked: ({ state, b }) => [...approvalFacts(state, b), ...approvalFacts(state, b + 1)] },
+  ToolsetRemoved: { unasked: ({ state, b }) => removalFacts(state, b) },
 };
 
 const NAMES = ['mcp.one', 'skill'] as const;

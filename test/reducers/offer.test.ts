@@ -3,6 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type JsonObject, brand, limits } from '../../schemas/index.ts';
+import { cutOffer } from '../../reducers/offer.ts';
 import { newSearchWork, rankTools, withFound, wordsOf } from '../../reducers/tool-search.ts';
 import { defaultToolPackage } from '../../src/index.ts';
 import { DEFAULT_CONFIG } from '../../src/core/index.ts';
@@ -39,11 +40,17 @@ const effective = ({ state }: Session): readonly string[] =>
   state.effective_tools.ordered_tools.map(({ tool_name }) => tool_name);
 const verdictIn = ({ state }: Session, id: string) => state.run?.offer?.verdicts.find(({ tool_id }) => tool_id === id);
 
-function answerOf(of: Session, id: string): { readonly tools: readonly JsonObject[]; readonly more: number } {
+function textIn(of: Session, id: string): string {
   const output = of.callState(id)?.output;
   if (output === null || output === undefined || !('text' in output)) throw new Error(`${id} has no answer`);
-  return JSON.parse(output.text) as ReturnType<typeof answerOf>;
+  return output.text;
 }
+
+interface Answer {
+  readonly tools: readonly JsonObject[];
+  readonly more: number;
+}
+const answerOf = (of: Session, id: string): Answer => JSON.parse(textIn(of, id)) as Answer;
 const found = (of: Session, id: string) => answerOf(of, id).tools.map(({ name }) => name);
 
 describe('an offer', () => {
@@ -101,8 +108,10 @@ describe('an offer', () => {
     const run = of.runRequested();
     expect(effective(run)).toHaveLength(603);
     expect(offered(run)).toHaveLength(limits.TOOLS_MAX);
+    // Nor where no number is set, as in a session of an earlier version.
     const { offer_max: _none, ...config } = of.state.config;
-    expect(config).not.toHaveProperty('offer_max');
+    const uncut = { ...of.state, config };
+    expect(cutOffer(uncut, of.state.effective_tools).ordered_tools).toHaveLength(limits.TOOLS_MAX);
   });
 
   test('is kept while a batch is open: an enable evicts nothing', () => {
@@ -147,7 +156,7 @@ describe('tools_find', () => {
 
   test('searches a few times in one batch, and says so beyond', () => {
     const calls = Array.from({ length: limits.SEARCHES_PER_BATCH_MAX + 1 }, (_, at) =>
-      call(`f${at}`, 'tools_find', { query: 't4', limit: 1 + (at % 16), at } as never),
+      call(`f${at}`, 'tools_find', { query: 't4', limit: 1 + (at % 16), at }),
     );
     const asked = run.observed(calls);
     expect(found(asked, `f${calls.length - 2}`)).not.toEqual([]);
@@ -171,7 +180,7 @@ describe('tools_find', () => {
     expect(tools.length).toBeGreaterThan(0);
     // Two of the profile, the one that finds and one more are offered.
     expect(tools.length + more).toBe(39);
-    expect((asked.callState('f')?.output as { text: string }).text.length).toBeLessThan(limits.INLINE_CHARS_MAX);
+    expect(textIn(asked, 'f').length).toBeLessThan(limits.INLINE_CHARS_MAX);
   });
 
   test('is in the default package, in every profile, for sessions that need it', () => {

@@ -301,9 +301,7 @@ describe('an id of a toolset is never unknown', () => {
     const { registry, provider_profiles } = testPackage();
     const set_ = of.takes('ToolRegistrySet', { registry, profiles, provider_profiles });
     expect(set_.state.effective_tools.ordered_tools.map(({ tool_id }) => tool_id)).toEqual(['read']);
-    expect(set_.runRequested({}, { tools: { enable: ids, disable: [], force: ids } as never }).phase()).toBe(
-      'generating',
-    );
+    expect(set_.runRequested({}, { tools: { enable: ids, disable: [], force: ids } }).phase()).toBe('generating');
   });
 
   test('but every other id is', () => {

@@ -249,7 +249,7 @@ const answering: Guess = (of, random) => {
 };
 
 const ofFact = <K extends IngressKind>(of: Session, { kind, ...fields }: Extract<Ingress, { readonly kind: K }>) =>
-  of.next(kind as K, fields as never);
+  of.next(kind, fields as never);
 
 /** A fact that fits the phase of the session. */
 const PLAUSIBLE: readonly Guess[] = [

@@ -47,7 +47,8 @@ export function bwrapArguments(
     ...Object.entries(command.variables).map(([name, value]) => ['--setenv', name, value]),
     mounts.flags,
     ['--proc', '/proc', ...masked(), '--dev', '/dev', '--size', String(COMMAND_TMP_BYTES_MAX), '--tmpfs', '/tmp'],
-    // After /tmp, because the workspace may lie in /tmp.
+    // After /tmp, because both may lie in /tmp.
+    command.folder === undefined ? [] : ['--ro-bind', command.folder, command.folder],
     ['--bind', path, path],
     shieldFlags(shields),
     ['--chdir', command.directory],

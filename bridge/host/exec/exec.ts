@@ -22,16 +22,23 @@ import { type Capture, openCapture } from './output-capture.ts';
 import { isProgram, programDirectories } from './find-program.ts';
 import { type CommandEnd, type RunningCommand, startCommand } from './run-command.ts';
 
-interface ExecCall {
+/** A command to run, with its limits. */
+export interface ExecCall {
   readonly argv: readonly string[];
+  /** Where in the workspace it runs; not used with {@link folder}. */
   readonly cwd: WorkspacePath;
+  /** The directory outside the workspace that it runs in, which it sees and cannot write in a sandbox. */
+  readonly folder?: string;
   readonly environment: ChildEnvironment;
   readonly stdin: string | undefined;
   readonly timeoutMs: number;
 }
 
-export async function execTool(args: JsonObject, host: HostParts, context: HostCallContext): Promise<HostOutcome> {
-  const call = readCall(args, host, context);
+export const execTool = async (args: JsonObject, host: HostParts, context: HostCallContext): Promise<HostOutcome> =>
+  await runCall(readCall(args, host, context), host, context);
+
+/** Runs a command to its end, guarded and supervised as every command is. */
+export async function runCall(call: ExecCall, host: HostParts, context: HostCallContext): Promise<HostOutcome> {
   const stdout = openCapture(host.scratch.newSpillPath(), host.redactor);
   const stderr = openCapture(host.scratch.newSpillPath(), host.redactor);
   try {
@@ -99,10 +106,16 @@ function start(
   { workspace, sandbox }: HostParts,
   { keeper, readOnly, streams: [stdout, stderr] }: StartPorts,
 ): RunningCommand {
-  const { argv, cwd, environment, stdin } = call;
+  const { argv, cwd, folder, environment, stdin } = call;
+  const { variables } = environment;
+  if (folder !== undefined) {
+    const launch = sandbox.launch({ argv, directory: folder, variables, readOnly, folder });
+    const place = sandbox.level === 'bwrap' ? '/' : folder;
+    return startCommand(launch, { cwd: place, identity: sandbox.identity, stdin, stdout, stderr }, keeper);
+  }
   return withDirectory(workspace.root, cwd.names, (directory) => {
     const path = [workspace.path, ...cwd.names].join('/');
-    const launch = sandbox.launch({ argv, directory: path, variables: environment.variables, readOnly });
+    const launch = sandbox.launch({ argv, directory: path, variables, readOnly });
     // bwrap changes to the directory inside its own mounts. Without it, the command starts in the open directory handle.
     const place = sandbox.level === 'bwrap' ? '/' : directory.location;
     return startCommand(launch, { cwd: place, identity: sandbox.identity, stdin, stdout, stderr }, keeper);

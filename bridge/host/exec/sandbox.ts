@@ -205,7 +205,8 @@ function confined(workspace: Workspace, identity: Owner | null, confinement: Con
       // The workspace is mounted by its path.
       refuseReplaced(workspace);
       const shields = shieldsIn(workspace, command.readOnly, mounts.shown);
-      const asked = { workspace, shown: mounts.shown, shields };
+      const shown = command.folder === undefined ? mounts.shown : [...mounts.shown, command.folder];
+      const asked = { workspace, shown, shields };
       return {
         argv: [...outer, ...argvOf(command, shields, inner)],
         env: {},

@@ -24,6 +24,7 @@ import { type Child, startBridgeProcess, startEngineProcess } from '../processes
 import { newTerminalAsker, type Asker } from '../people/terminal-asker.ts';
 import { newAllowingAsker, newPrintingAsker } from '../people/unattended-asker.ts';
 import { userName } from '../people/user-name.ts';
+import type { CommandSkills } from '../sources/set-skills.ts';
 import { visible } from '../../shown/visible.ts';
 import { workspaceFile } from '../preview/workspace-file.ts';
 import { storeContent } from '../../client/store-content.ts';
@@ -40,6 +41,8 @@ export interface RunCommand {
   /** What goes to the model with the prompt. */
   readonly files?: readonly FileToAttach[];
   readonly bridgeArgs: readonly string[];
+  /** The skills of the run; none when absent. */
+  readonly skills?: CommandSkills;
   readonly secrets: Readonly<Record<string, string>>;
   /** The policy of a new session; the default one when absent. */
   readonly policy?: ConsentPreset;
@@ -74,6 +77,7 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
     started.push(bridge);
     // Created after the bridge has started: a bridge that cannot start must not leave an empty session behind.
     if (command.session === undefined) await must(client.createSession({ ...newSession(command), session_id: id }));
+    await giveSkills(command, client, id, output);
     const lost = [bridge.givenUp, ...(engine === undefined ? [] : [engine.givenUp])];
     const summary = await Promise.race([follow(command, client, id, output), ...lost]);
     await client.close();
@@ -81,6 +85,13 @@ export async function runPrompt(command: RunCommand, output: Output): Promise<Ru
   } finally {
     for (const child of started.reverse()) await child.stop();
   }
+}
+
+/** The YAML reader is loaded only where there are skills. */
+async function giveSkills({ skills }: RunCommand, client: EngineClient, id: SessionId, output: Output): Promise<void> {
+  if (skills === undefined || skills.directories.length === 0) return;
+  const { setSkills } = await import('../sources/set-skills.ts');
+  await setSkills(client, id, skills, output);
 }
 
 /** A session with an unfinished run takes no other: a bridge would continue the old run unwatched. */

@@ -1,6 +1,6 @@
 // `refold serve`: the engine process, which owns a data directory and serves it over HTTP.
 import { paint } from '../../shown/paint.ts';
-import { openEngine } from '../../engine/engine.ts';
+import { type Engine, openEngine } from '../../engine/engine.ts';
 import { type EngineFault, tellError } from '../../engine/faults.ts';
 import { codeOf, reasonOf, storageCode } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
@@ -15,6 +15,7 @@ import { makeDataDir, placeOf } from '../data-dir.ts';
 import { namingHolder } from '../engine-address.ts';
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
+import { openServedCatalog, reloadOf } from '../sources/served-catalog.ts';
 import { freeBytesOf, noteStorage } from '../storage-notes.ts';
 import { stopRequest } from '../until-stopped.ts';
 import { ENGINE_DRAIN_MS } from '../../../schemas/limits.ts';
@@ -33,6 +34,8 @@ export interface ServeCommand {
   readonly hostAnswers?: boolean;
   /** How long a stop waits for bridges to report. */
   readonly drainMs?: number;
+  /** The file or directory of the catalog; none when absent. */
+  readonly catalog?: string;
 }
 
 export async function serveCommand(command: ServeCommand, output: Output): Promise<number> {
@@ -55,7 +58,10 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
       `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}${next}`,
     );
   });
+  let engineOpened: Engine | null = null;
+  const catalog = await openServedCatalog(command.catalog, output, () => engineOpened);
   const bounds = {
+    ...(catalog === null ? {} : { catalog: catalog.current() }),
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
     ...(activeSessionsMax === undefined ? {} : { activeSessionsMax }),
   };
@@ -67,7 +73,10 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
   const onError = (error: unknown): void => tellError(tellFault, null, 'answering a request', error);
   const mcp = newMcpDoor(command, onError);
-  const serving = await serve(opened, { tokens, port, host, onError, operations: opening, mcp: mcp.open }).catch(
+  const operations = opening.then((engine) => ({ ...engine, ...reloadOf(catalog) }));
+  // The engine's own promise says why it did not open.
+  operations.catch(() => undefined);
+  const serving = await serve(opened, { tokens, port, host, onError, operations, mcp: mcp.open }).catch(
     async (error: unknown) => {
       await (await opening).close();
       throw new CommandFailure(
@@ -80,6 +89,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     await serving.close();
     throw error;
   });
+  engineOpened = engine;
   const address = { url: serving.url, pid: process.pid };
   const published = await keepPublished(dataDir, address, notify).catch(async (error: unknown) => {
     await serving.close();
@@ -95,7 +105,9 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.line(paint.yellow(`unavailable: ${message}`));
     output.object({ event: 'fault', message });
   }
+  if (catalog !== null) output.line(`catalog ${command.catalog ?? ''}  ${catalog.current().tools.length} tools`);
   await stop.asked;
+  await catalog?.close();
   // Reports still arrive meanwhile, and what people ask: `refold interrupt` must find the engine until it closes. Closing the engine ends the followers after the last event; their cursors stay valid.
   await engine.drain(command.drainMs ?? ENGINE_DRAIN_MS, stop.hurry);
   await published.withdraw();

@@ -85,6 +85,13 @@ export class SessionCache {
     return this.#entries.get(id)?.session ?? null;
   }
 
+  /** The sessions in memory that have work for a bridge. */
+  owing(): readonly LiveSession[] {
+    return [...this.#entries.values()].flatMap(({ session }) =>
+      session !== null && owesBridge(session.state()) ? [session] : [],
+    );
+  }
+
   /** How many sessions in memory have each status, and how many have work for a bridge. */
   counts(): { readonly byStatus: ReadonlyMap<string, number>; readonly owing: number } {
     const byStatus = new Map<string, number>(STATUSES.map((status) => [status, 0]));

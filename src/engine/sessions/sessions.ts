@@ -10,6 +10,7 @@ import { freezeJson } from '../../../schemas/json.ts';
 import { LOADED_TOGETHER, SESSIONS_PAGE_MAX } from '../../../schemas/limits.ts';
 import { type Rejection, type RejectionCode, reject } from '../../../schemas/rejection.ts';
 import type { Tombstone } from '../../../schemas/session-head.ts';
+import type { SessionState } from '../../../schemas/state.ts';
 import type {
   CreateSession,
   DeletedPage,
@@ -28,10 +29,11 @@ import { sessionPages } from '../../client/all-sessions.ts';
 import { findContentFault } from '../edge/content-check.ts';
 import { withAdmittedTools } from '../edge/tool-definitions.ts';
 import { isTransient, tellError } from '../faults.ts';
+import type { CatalogFollow } from '../catalog-follow.ts';
 import { createStream } from './create-stream.ts';
 import { forkSession } from './fork-session.ts';
 import type { LiveSession } from '../append/live-session.ts';
-import { createdSession } from './load-session.ts';
+import { type LoadedSession, createdSession } from './load-session.ts';
 import { type CacheOptions, SessionCache } from './session-cache.ts';
 import type { Reported } from './wakes.ts';
 
@@ -41,6 +43,8 @@ export interface SessionsOptions extends CacheOptions {
   readonly newSessionId: () => SessionId;
   /** Waits for what is still being written of a session that is about to be deleted. */
   readonly beforeDelete: (session: LiveSession) => Promise<void>;
+  /** What a session gets before a request, and a new one before anything. Null when there is nothing to wait for. */
+  readonly catalog: Pick<CatalogFollow, 'begin' | 'freshen'>;
 }
 
 /** The size that the engine's reports count with in a session's queue, in bytes: they are small and few. */
@@ -79,8 +83,23 @@ export class Sessions {
         ),
       ),
       TE.chainFirstTaskK((created) => () => this.#cache.addCreated(created)),
-      TE.map(({ genesis: { session_id }, state }) => ({ session_id, version: state.version, ...headFacts(state) })),
+      TE.chainTaskK((created) => () => this.#begun(created)),
+      TE.map((state) => ({ session_id: state.session_id, version: state.version, ...headFacts(state) })),
     )();
+  }
+
+  /** The state of a session that was just created, with the catalog that it follows. */
+  async #begun({ state }: LoadedSession): Promise<SessionState> {
+    const session = this.#cache.inMemory(state.session_id);
+    const beginning = session === null ? null : this.#options.catalog.begin(session);
+    if (session === null || beginning === null) return state;
+    await beginning;
+    return session.state();
+  }
+
+  /** The sessions in memory that owe a bridge something get the catalog now: no request may come before their next generate. */
+  async freshenOwing(): Promise<void> {
+    for (const session of this.#cache.owing()) await this.#options.catalog.freshen(session);
   }
 
   /** Creates a session from the first events of another one. */
@@ -153,6 +172,9 @@ export class Sessions {
     for (;;) {
       const session = await this.get(id);
       if (isLeft(session)) return session;
+      const freshening = this.#options.catalog.freshen(session.right);
+      // A request that names a version is for that version: it comes first.
+      if (freshening !== null && request.expected_version === undefined) await freshening;
       const receipt = await session.right.submit(request, bytes);
       if (receipt !== null) return receipt;
       if (this.#cache.isClosed()) return left(reject('closing', '', 'the engine is closing'));

@@ -24,6 +24,7 @@ import {
   PostDeltas,
   Problem,
   Release,
+  ReloadedCatalog,
   SessionPage,
   SessionSummary,
   SessionView,
@@ -220,6 +221,12 @@ export const ROUTE_SHAPES = {
     status: 200,
     answer: { type: 'text/plain', says: 'Prometheus text format 0.0.4.' },
     refusals: ['not_found'],
+  },
+  reloadCatalog: {
+    says: 'Reads the catalog again. A file with a fault keeps the catalog as it is.',
+    status: 200,
+    answer: ReloadedCatalog,
+    refusals: ['not_found', 'catalog_invalid', 'storage_failed'],
   },
   askCode: {
     says: 'A code for a page, which is valid once and for a short time; never to a page.',
