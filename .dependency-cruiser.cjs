@@ -75,7 +75,7 @@ module.exports = {
       '^src/engine/',
       '^src/engine/(sessions|append|leases|faults|catalog-follow|edge/(content-check|measure-again|session-times|tool-definitions))',
     ),
-    only('server', '^src/server/', '^src/', '^src/(server|client|files)/|^src/turns'),
+    only('server', '^src/server/', '^src/', '^src/(server|client|files)/|^src/(turns|version|core/stream/|core/steps)'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {
       name: 'nothing-imports-testing',

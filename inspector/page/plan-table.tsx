@@ -5,6 +5,7 @@ import { useSignal } from '@preact/signals';
 import type { CallAddress, PlanEdge, PlanGraph, PlanNode } from '../protocol.ts';
 import { CallLink } from './links.tsx';
 import { Pager } from './panel.tsx';
+import { TableHead } from './table-head.tsx';
 import { Said } from './text.tsx';
 
 /** Calls of one page, and claims or reasons that are written out for one call. */
@@ -26,15 +27,7 @@ export function PlanTable({ of, plan, addressOf }: PlanProps): JSX.Element {
     <>
       <div class="scrolls" tabIndex={0} role="region" aria-label="table of the plan">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">group</th>
-              <th scope="col">call</th>
-              <th scope="col">status</th>
-              <th scope="col">claims</th>
-              <th scope="col">waits for</th>
-            </tr>
-          </thead>
+          <TableHead columns={['group', 'call', 'status', 'claims', 'waits for']} />
           <tbody>
             {shown.map((call, index) => (
               <PlanRow

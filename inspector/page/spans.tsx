@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
 import type { TurnDetail } from '../protocol.ts';
 import { Pager } from './panel.tsx';
+import { TableHead } from './table-head.tsx';
 import { Said } from './text.tsx';
 import { visible } from '../../src/shown/visible.ts';
 
@@ -80,13 +81,7 @@ interface TimesTableProps {
 const TimesTable = ({ calls, begin, observed, end }: TimesTableProps): JSX.Element => (
   <table>
     <caption>Waits and work</caption>
-    <thead>
-      <tr>
-        <th scope="col">call</th>
-        <th scope="col">after</th>
-        <th scope="col">what</th>
-      </tr>
-    </thead>
+    <TableHead columns={['call', 'after', 'what']} />
     <tbody>
       <tr>
         <td>model</td>

@@ -5,7 +5,7 @@ import type { Digest, SessionId } from '../../schemas/ids.ts';
 import type { CommitRecord, StreamEvent, StreamRecord } from '../../schemas/record.ts';
 import type { Tombstone } from '../../schemas/session-head.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import type { ReplayStart } from '../core/replay.ts';
+import type { SessionState } from '../../schemas/state.ts';
 import type {
   BackupPart,
   CreateSession,
@@ -38,6 +38,14 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A state that is stored, and the chain value there. */
+export interface StoredStart {
+  /** The state after some commit. */
+  readonly state: SessionState;
+  /** The chain value after that commit. */
+  readonly chain: Digest;
+}
+
 export interface EngineClient {
   /** The name, version and limits of the engine. */
   info(): TaskEither<Rejection, EngineInfo>;
@@ -60,7 +68,7 @@ export interface EngineClient {
    * The state of a session at this version, or the nearest stored one before it, and the chain value there; null when none is
    * stored. Of an engine in this process alone: a reader that resumes folds from there and not from the first event.
    */
-  storedStart?(id: SessionId, version: number): TaskEither<Rejection, ReplayStart | null>;
+  storedStart?(id: SessionId, version: number): TaskEither<Rejection, StoredStart | null>;
   /** Appends facts, all or none; durable when it resolves. A recorded event sent again gets its first answer. */
   submit(id: SessionId, request: Submit): TaskEither<Rejection, SubmitReceipt>;
   /**

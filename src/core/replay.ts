@@ -74,7 +74,9 @@ export interface ReplayOptions {
 
 /** What was folded so far: the state after a commit, and the chain value. */
 export interface ReplayStart {
+  /** The state after the last commit, or of the genesis record. */
   readonly state: SessionState;
+  /** The chain value there. */
   readonly chain: Digest;
 }
 

@@ -22,7 +22,7 @@ import { readBytes, readJson } from './body.ts';
 import { streamBackup } from './backup-stream.ts';
 import { type FollowingRoute, followingHandlers } from './following-handlers.ts';
 import { type GuardOptions, type Guarded, guard, unauthorized } from './guard.ts';
-import { type Asked, type Handler, type Handlers, responseOf } from './handler.ts';
+import { type Asked, type Handler, type Handlers, handlerResponse } from './handler.ts';
 import { jsonInParts, jsonParts } from './json-parts.ts';
 import { incomingOf, outgoingOf } from './headers.ts';
 import { type McpDoor, addMcpRoute } from './mcp-route.ts';
@@ -101,7 +101,7 @@ export function newApp(client: EngineClient, options: AppOptions): Hono<Guarded>
       const body = (): Promise<Either<Rejection, never>> =>
         whileCurrent(context, readJson(context)) as Promise<Either<Rejection, never>>;
       try {
-        return responseOf(given, await handler({ context, client: clientOf(access), query: query.right, body }));
+        return handlerResponse(given, await handler({ context, client: clientOf(access), query: query.right, body }));
       } finally {
         own.done();
       }

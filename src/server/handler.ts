@@ -27,7 +27,7 @@ export type Handler<Name extends RouteName> = (
 export type Handlers<Name extends RouteName> = { readonly [N in Name]: Handler<N> };
 
 /** The response with an answer of a handler. */
-export function responseOf(shape: RouteShape, answer: Response | Either<Rejection, unknown>): Response {
+export function handlerResponse(shape: RouteShape, answer: Response | Either<Rejection, unknown>): Response {
   if (!('_tag' in answer)) return answer;
   const headers: Record<string, string> = shape.noStore === true ? { 'cache-control': 'no-store' } : {};
   return isLeft(answer) ? problemResponse(answer.left) : Response.json(answer.right, { status: shape.status, headers });

@@ -31,13 +31,13 @@ const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
 };
 
 /** The status of a rejection: 409 for each request that is well formed and does not apply now. */
-export const statusOf = (code: RejectionCode): number => STATUS[code] ?? 409;
+export const problemStatus = (code: RejectionCode): number => STATUS[code] ?? 409;
 
 export function problemOf({ code, path, message }: Rejection): Problem {
   return {
     type: `urn:refold:rejection:${code}`,
     title: REJECTIONS[code],
-    status: statusOf(code),
+    status: problemStatus(code),
     code,
     path: path.slice(0, 4_000),
     detail: withoutPaths(code, message).slice(0, 4_000).toWellFormed(),

@@ -4,8 +4,8 @@ import { shownArguments } from '../../schemas/tool-call.ts';
 import type { Claim } from '../../schemas/tool-call.ts';
 import type { Conflict } from '../../reducers/conflict.ts';
 import type { CallExplanation, PlannedPlace, WaitedFor } from '../core/explain-call.ts';
-import type { Moment } from '../core/explain-confirmation.ts';
 import { clipJson } from './clip-json.ts';
+import { describeMoment } from './describe.ts';
 
 const WIDTH = 100;
 
@@ -30,10 +30,6 @@ const coloured = (status: CallExplanation['status']): string =>
     : status === 'queued' || status === 'running' || status === 'waiting'
       ? paint.cyan(status)
       : paint.red(status);
-
-/** Events count from 1, as in `--at`: `--at 4` shows the state after event 4. */
-const describeMoment = ({ position, at_ms }: Moment): string =>
-  `event ${position + 1} ${paint.dim(new Date(at_ms).toISOString())}`;
 
 const describeArguments = (call: CallExplanation['call']): string => clipJson(shownArguments(call), WIDTH);
 
@@ -62,7 +58,7 @@ function planLines({ group, groups, parallel_safe, claims, waited_for }: Planned
 const describeClaim = ({ key, access }: Claim): string => `${access} ${key}`;
 
 function describeWait({ call_id, tool_name, group, conflict, settled }: WaitedFor): string {
-  const state = settled === null ? 'not settled yet' : `settled by event ${settled.position + 1}`;
+  const state = settled === null ? 'not settled yet' : `settled at position ${settled.position}`;
   const why = conflict === null ? '' : `: ${describeConflict(conflict)}`;
   return `${paint.bold(call_id)} (${tool_name}, group ${group + 1}, ${state})${why}`;
 }

@@ -3,9 +3,9 @@ import { paint } from './paint.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { Moment } from '../core/explain-confirmation.ts';
 
-/** Events count from 1, as in `--at`. */
+/** An event is named by its position, which counts from 0, in all that refold prints. */
 export const describeMoment = ({ position, at_ms }: Moment): string =>
-  `event ${position + 1} ${paint.dim(new Date(at_ms).toISOString())}`;
+  `position ${position} ${paint.dim(new Date(at_ms).toISOString())}`;
 
 /** `1200 tokens in (1000 cached, 100 written to the cache), 80 out (20 thinking)`. */
 export function describeUsage(usage: Usage): string {

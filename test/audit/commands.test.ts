@@ -244,7 +244,7 @@ describe('refold explain', () => {
       /out {2}shell host\.exec, from the start\n +\+ in_profile: .*\n +- host_session_not_ready: /,
     );
     const after = await refold(['explain', DEMO]);
-    expect(after.stdout).toContain(`in   shell host.exec, since event ${opened + 1}, ToolCallSettled`);
+    expect(after.stdout).toContain(`in   shell host.exec, since position ${opened}, ToolCallSettled`);
     expect(after.stdout).toMatch(/profile {2}anthropic/);
   });
 
@@ -279,17 +279,17 @@ describe('refold explain', () => {
   test('explains which calls a call waited for and why, which bridge ran it and how it ended', async () => {
     const { code, stdout } = await refold(['explain', DEMO, '--call', 'call_4_3']);
     expect(code).toBe(0);
-    expect(stdout).toContain(`as call 3 of turn 4 of run-1, event ${turnIn(4) + 1} `);
+    expect(stdout).toContain(`as call 3 of turn 4 of run-1, position ${turnIn(4)} `);
     expect(stdout).toMatch(/group +2 of 3: it follows group 1, /);
     const before = callIn('ToolCallSettled', 'call_4_2');
     expect(stdout).toContain(
-      `waited for call_4_2 (edit_file, group 1, settled by event ${before + 1}): that call claims write fs/src/tax.js, this one write fs/src/tax.js`,
+      `waited for call_4_2 (edit_file, group 1, settled at position ${before}): that call claims write fs/src/tax.js, this one write fs/src/tax.js`,
     );
     const settled = callIn('ToolCallSettled', 'call_4_3');
     const answered = positionIn((event) => event.kind === 'ToolBatchSettled' && event.batch_id === 'batch-4');
-    expect(stdout).toMatch(new RegExp(`started +event ${started + 1} .* by bridge-\\S+, attempt 1`));
-    expect(stdout).toMatch(new RegExp(`settled +event ${settled + 1} .* by ToolCallSettled: succeeded`));
-    expect(stdout).toMatch(new RegExp(`answered +the model received the result at event ${answered + 1} `));
+    expect(stdout).toMatch(new RegExp(`started +position ${started} .* by bridge-\\S+, attempt 1`));
+    expect(stdout).toMatch(new RegExp(`settled +position ${settled} .* by ToolCallSettled: succeeded`));
+    expect(stdout).toMatch(new RegExp(`answered +the model received the result at position ${answered} `));
   });
 
   test('explains a call as of a position', async () => {

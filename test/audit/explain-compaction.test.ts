@@ -77,7 +77,7 @@ test('one that its run did not wait for is found with the event that ended it', 
     .result()
     .flatMap(compactionLines)
     .map((line) => stripVTControlCharacters(line));
-  expect(lines.at(-1)).toContain('none: RunCancelled ended the compaction, event 14');
+  expect(lines.at(-1)).toContain('none: RunCancelled ended the compaction, position 13');
 });
 
 test('it is written with what it cost and what is kept of the answers', () => {
@@ -97,11 +97,11 @@ test('it is written with what it cost and what is kept of the answers', () => {
       .replaceAll(/ \d{4}-\d\d-\d\dT[\d:.]+Z/g, ''),
   );
   expect(lines).toEqual([
-    'compacted  because the last answer took 101 tokens, and the mark is 100; owed since event 13',
+    'compacted  because the last answer took 101 tokens, and the mark is 100; owed since position 12',
     `through    page ${first.through}: the first 9 messages`,
-    'failed     event 15: provider_terminal: it made calls; the compaction is tried again',
+    'failed     position 14: provider_terminal: it made calls; the compaction is tried again',
     `wire       request ${request}; response ${response}, 10 bytes, without a secret`,
-    'summary    event 15: it stands for 9 messages, for 80 tokens in, 20 out',
+    'summary    position 14: it stands for 9 messages, for 80 tokens in, 20 out',
     `wire       request ${request}; no response is kept`,
   ]);
 });

@@ -76,8 +76,8 @@ describe('a turn before which the conversation was to be compacted', () => {
       summary: { position: 14, entries: 9, usage: { input_tokens: 80, output_tokens: 20 } },
     });
     expect(linesOf(turn, 'compacted', 'summary')).toEqual([
-      'compacted  because the last answer took 101 tokens, and the mark is 100; owed since event 13',
-      'summary    event 15: it stands for 9 messages, for 80 tokens in, 20 out',
+      'compacted  because the last answer took 101 tokens, and the mark is 100; owed since position 12',
+      'summary    position 14: it stands for 9 messages, for 80 tokens in, 20 out',
     ]);
   });
 
@@ -105,7 +105,7 @@ describe('a turn before which the conversation was to be compacted', () => {
       ending: { outcome: 'failed', code: 'context_length' },
     });
     expect(linesOf(failed, 'compacted')).toEqual([
-      'compacted  because the model said that the conversation is too long; owed since event 49',
+      'compacted  because the model said that the conversation is too long; owed since position 48',
     ]);
   });
 });

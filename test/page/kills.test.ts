@@ -121,8 +121,8 @@ async function answerInTerminal(id: SessionId, call: CallId, digest: string): Pr
     if (code === 0 && recorded !== undefined) {
       return { who: 'terminal', counted: true, position: Number(recorded), first: null };
     }
-    const [, first, position] = /(\S+) was first: \w+ \(event (\d+)\)/.exec(stderr) ?? [];
-    if (first !== undefined) return { who: 'terminal', counted: false, position: Number(position) - 1, first };
+    const [, first, position] = /(\S+) was first: \w+ \(position (\d+)\)/.exec(stderr) ?? [];
+    if (first !== undefined) return { who: 'terminal', counted: false, position: Number(position), first };
     // A terminal that was told that the call does not wait any more is told who answered it.
     if (/waits for a person/.test(stderr)) throw new Error(`the terminal was told: ${stderr}`);
   }

@@ -1,8 +1,8 @@
 // host.fs.grep: finds lines by pattern, as `path:line:text`, sorted by path and line. A pattern is a JavaScript regular
 // expression, matched against each line. Files with a NUL byte near their start, files with several hard links and files
 // above the size limit are not searched. `tree-files.ts` defines which directories are searched. Every file is opened through
-// handles by this process. No faster program is asked first: it would open files by path. Somebody could replace a directory
-// by a link meanwhile, and learn from the matches what a file outside the workspace holds.
+// handles by this process. No faster program searches in its place: such a program opens files by path, and when a directory is
+// replaced by a link meanwhile, its matches show what a file outside the workspace holds.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { optionalCount, optionalFlag, optionalText, requiredText } from '../arguments.ts';

@@ -5,6 +5,7 @@ import type { SessionRow, SessionsWanted } from '../../protocol.ts';
 import { useApp, useAsk } from '../app.ts';
 import { To } from '../links.tsx';
 import { Answered, At, Heading, count } from '../panel.tsx';
+import { TableHead } from '../table-head.tsx';
 import { Said } from '../text.tsx';
 import { VerdictMarks } from '../verdict-lines.tsx';
 import { FileChooser } from '../files.tsx';
@@ -117,16 +118,7 @@ function EngineSessions({ again }: { readonly again: number }): JSX.Element {
 function SessionTable({ sessions }: { readonly sessions: readonly SessionRow[] }): JSX.Element {
   return (
     <table class="sessions">
-      <thead>
-        <tr>
-          <th scope="col">session</th>
-          <th scope="col">status</th>
-          <th scope="col">events</th>
-          <th scope="col">last event</th>
-          <th scope="col">waits for a person</th>
-          <th scope="col">verdicts</th>
-        </tr>
-      </thead>
+      <TableHead columns={['session', 'status', 'events', 'last event', 'waits for a person', 'verdicts']} />
       <tbody>
         {sessions.map(({ session_id, card, version, waits, opened }) => (
           <tr key={session_id}>

@@ -7,6 +7,7 @@ import { type SourceNow, refusalOf, useApp, useAsk } from '../app.ts';
 import { into } from '../into.ts';
 import { CallLink, To } from '../links.tsx';
 import { Answered, Heading, Pager, RefusalNote, count, save } from '../panel.tsx';
+import { TableHead } from '../table-head.tsx';
 import { Said } from '../text.tsx';
 
 export interface WhatIfProps {
@@ -109,14 +110,7 @@ function Decisions({ of, source, summary }: WhatIfProps & { readonly summary: Wh
         {({ turns, total, from: first }) => (
           <>
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">turn</th>
-                  <th scope="col">call</th>
-                  <th scope="col">recorded</th>
-                  <th scope="col">would be</th>
-                </tr>
-              </thead>
+              <TableHead columns={['turn', 'call', 'recorded', 'would be']} />
               <tbody>
                 {turns.map((turn) => (
                   <DecidedTurn key={turn.position} of={of} turn={turn} />

@@ -68,7 +68,7 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
 
 function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplanation): readonly string[] {
   const mark = effective ? paint.green('in ') : paint.red('out');
-  const when = since === null ? 'from the start' : `since event ${since.position + 1}, ${since.kind}`;
+  const when = since === null ? 'from the start' : `since position ${since.position}, ${since.kind}`;
   return [
     `${mark}  ${paint.bold(tool_name)} ${paint.dim(`${tool_id}, ${when}`)}`,
     ...reasons.map(({ code, speaks_for, text }) => `     ${speaks_for ? '+' : '-'} ${code}: ${text}`),

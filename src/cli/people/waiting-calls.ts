@@ -95,7 +95,7 @@ async function tooLate(client: EngineClient, action: RequiredAction, refused: Re
 }
 
 const wasFirst = ({ by, what, position }: FirstAnswer): string =>
-  `${by === null ? 'somebody' : visible(by)} was first: ${what} (event ${position + 1})`;
+  `${by === null ? 'somebody' : visible(by)} was first: ${what} (position ${position})`;
 
 /** The result of a call that does not wait any more, and who answered it, as the end of a sentence; empty when it is not found. */
 async function whatBecameOf(client: EngineClient, { call, session }: Omit<AnswerTo, 'dataDir'>): Promise<string> {

@@ -7,7 +7,7 @@ import { Problem } from '../../../schemas/wire.ts';
 import type { Steps } from '../../core/steps.ts';
 import { type Pause, inTurns } from '../../turns.ts';
 import { PACKAGE_VERSION } from '../../version.ts';
-import { statusOf } from '../problem.ts';
+import { problemStatus } from '../problem.ts';
 import { type Components, newComponents } from './components.ts';
 import { OPEN_SHAPES, type OpenShape } from './open-shapes.ts';
 import { GUARDED } from './refusal-codes.ts';
@@ -127,10 +127,10 @@ function contentOf(components: Components, answer: RouteShape['answer']): JsonOb
 function refusalsOf(components: Components, refusals: readonly RejectionCode[]): JsonObject {
   const codes = [...new Set(refusals)].sort();
   return Object.fromEntries(
-    [...new Set(codes.map(statusOf))]
+    [...new Set(codes.map(problemStatus))]
       .sort((a, b) => a - b)
       .map((status) => {
-        const here = codes.filter((code) => statusOf(code) === status);
+        const here = codes.filter((code) => problemStatus(code) === status);
         const schema = {
           allOf: [
             components.schemaOf(Problem),

@@ -26,7 +26,7 @@ import type { HostOutcome } from '../../../bridge/host/outcome.ts';
 import { openHost } from '../../../bridge/host/open-host.ts';
 import { openWorkspace } from '../../../bridge/host/workspace/workspace.ts';
 import { until } from '../../support/host/condition.ts';
-import { type TestHost, callContext, makeHost, makeWorkspace } from '../../support/host/workspace.ts';
+import { type TestHost, callContext, makeHost, makeWorkspace, withHost } from '../../support/host/workspace.ts';
 
 const probe = await makeHost();
 const hasBwrap = probe.sandbox === 'bwrap';
@@ -35,14 +35,6 @@ await probe.end();
 const hasGit = spawnSync('git', ['--version']).status === 0;
 if (!hasGit) process.stderr.write('what git makes of a planted directory is NOT tested here: git is not installed\n');
 
-const withHost = async (files: Readonly<Record<string, string>>, use: (host: TestHost) => Promise<void>) => {
-  const host = await makeHost(files);
-  try {
-    await use(host);
-  } finally {
-    await host.end();
-  }
-};
 const sh = (host: TestHost, script: string, sessionId = 's-1'): Promise<HostOutcome> =>
   host.call('host.exec', { argv: ['sh', '-c', script] }, { sessionId });
 

@@ -5,21 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { MANIFEST_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { runnerEntry } from '../../../bridge/host/workspace/runner-files.ts';
-import { type TestHost, makeHost } from '../../support/host/workspace.ts';
+import { type TestHost, makeHost, withHost } from '../../support/host/workspace.ts';
 
 const probe = await makeHost();
 const hasBwrap = probe.sandbox === 'bwrap';
 if (!hasBwrap) process.stderr.write(`what npx reads is NOT tested in a sandbox here: ${probe.sandboxNote}\n`);
 await probe.end();
-
-const withHost = async (files: Readonly<Record<string, string>>, use: (host: TestHost) => Promise<void>) => {
-  const host = await makeHost(files);
-  try {
-    await use(host);
-  } finally {
-    await host.end();
-  }
-};
 
 /** Paths that programs read before refold runs. */
 const READ_FIRST = [

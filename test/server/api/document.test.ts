@@ -9,7 +9,7 @@ import { newComponents } from '../../../src/server/api/components.ts';
 import { newOpenApi, openApiSteps } from '../../../src/server/api/document.ts';
 import { OPEN_SHAPES } from '../../../src/server/api/open-shapes.ts';
 import { runSteps } from '../../../src/core/steps.ts';
-import { statusOf } from '../../../src/server/problem.ts';
+import { problemStatus } from '../../../src/server/problem.ts';
 
 const document = runSteps(openApiSteps());
 const paths = document['paths'] as Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
@@ -62,7 +62,7 @@ describe('the document', () => {
           if (problem === undefined) continue;
           const [, { properties }] = problem.schema['allOf'] as unknown as readonly [unknown, { properties: Enums }];
           for (const code of properties.code.enum) {
-            expect(`${code} ${statusOf(code)}`).toBe(`${code} ${status}`);
+            expect(`${code} ${problemStatus(code)}`).toBe(`${code} ${status}`);
             seen.add(code);
           }
         }

@@ -171,13 +171,13 @@ const linesOf = (body: string): readonly unknown[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as unknown);
 
-export interface Message {
+interface Message {
   readonly event: string;
   readonly data: string;
 }
 
 /** The whole messages of a body of server-sent events. */
-export function messagesOf(body: string): readonly Message[] {
+function messagesOf(body: string): readonly Message[] {
   const found: Message[] = [];
   createParser({ onEvent: ({ event = '', data }) => void found.push({ event, data }) }).feed(body);
   return found;

@@ -86,6 +86,19 @@ export async function makeHost(
   };
 }
 
+/** Runs a test with a host over these files, and ends it. */
+export async function withHost(
+  files: Readonly<Record<string, string>>,
+  use: (host: TestHost) => Promise<void>,
+): Promise<void> {
+  const host = await makeHost(files);
+  try {
+    await use(host);
+  } finally {
+    await host.end();
+  }
+}
+
 export const callContext = (): HostCallContext => ({
   sessionId: 's-1',
   signal: new AbortController().signal,

@@ -7,7 +7,7 @@ export type Headers = Readonly<Record<string, string>>;
 export type Row = readonly [what: string, status: number, code: RejectionCode, request: ApiRequest];
 
 const AUTHORIZED: Headers = { authorization: `Bearer ${TOKENS.operator}` };
-export const JSON_TYPE: Headers = { 'content-type': 'application/json' };
+const JSON_TYPE: Headers = { 'content-type': 'application/json' };
 
 export const get = (path: string, headers: Headers = {}): ApiRequest => ({
   method: 'GET',
