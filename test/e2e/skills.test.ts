@@ -40,10 +40,14 @@ async function run(turns: readonly RecordedTurn[], ...more: readonly string[]) {
   const args = ['run', 'go', '--workspace', workspace, '--recording', recording, '--data-dir', data, '--yes', '--json'];
   const ran = await refoldBuilt([...args, ...more], { OPENAI_MODEL: undefined });
   const results = new Map<string, string>();
-  let session = '';
-  for (const line of jsonLines(ran.stdout)) {
-    if (typeof line['session_id'] === 'string') session = line['session_id'];
-  }
+  const listed = jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout);
+  // Ids begin with the time.
+  const session = String(
+    listed
+      .map(({ session_id }) => session_id)
+      .toSorted()
+      .at(-1),
+  );
   const exported = await refold(['events', session, '--data-dir', data, '--json']);
   for (const line of jsonLines(exported.stdout)) {
     const event = (line['event'] ?? line) as Record<string, unknown>;
