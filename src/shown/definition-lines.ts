@@ -1,6 +1,6 @@
 // The definition of a tool of a toolset, and how it differs from the approved one, as lines that a person reads before
 // approving it: whole, because what is approved must be seen.
-import type { WaitingTool } from '../core/toolset-history.ts';
+import type { WaitingTool } from '../core/compare/toolset-history.ts';
 import { type PreviewLine, LEADS, added, changeLines, note } from './diff-lines.ts';
 import { paint } from './paint.ts';
 

@@ -7,7 +7,7 @@ import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts
 import { type ToolExplanation, newToolHistory, describeProfile } from '../../core/explain-tools.ts';
 import { newCompactionHistory } from '../../core/explain-compaction.ts';
 import { newTurnHistory } from '../../core/explain-turn.ts';
-import { toolOrigin } from '../../core/toolset-history.ts';
+import { toolOrigin } from '../../core/compare/toolset-history.ts';
 import { schemaFault } from '../../engine/edge/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../../shown/call-lines.ts';

@@ -6,7 +6,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
 import { effects } from '../../core/effects.ts';
 import { explain } from '../../core/explain-tools.ts';
-import { toolOrigin } from '../../core/toolset-history.ts';
+import { toolOrigin } from '../../core/compare/toolset-history.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { describeUsage } from '../../shown/describe.ts';

@@ -5,8 +5,8 @@
 import { type Either, isLeft, map } from 'fp-ts/lib/Either.js';
 import { argumentsOf } from '../../../schemas/tool-call.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from '../../../reducers/effective-tools.ts';
-import { cutOffer } from '../../../reducers/offer.ts';
-import { toolsetTools } from '../../../reducers/toolset-members.ts';
+import { cutOffer } from '../../../reducers/toolsets/offer.ts';
+import { toolsetTools } from '../../../reducers/toolsets/members.ts';
 import { planBatch } from '../../../reducers/planner.ts';
 import { profilesOf, registryOf } from '../../../reducers/registry.ts';
 import { guardRepeats } from '../../../reducers/repeat-guard.ts';

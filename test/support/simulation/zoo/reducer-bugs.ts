@@ -125,7 +125,7 @@ vi.mock(import('../../../../reducers/transcript.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../../../reducers/toolset-members.ts'), async (load) => {
+vi.mock(import('../../../../reducers/toolsets/members.ts'), async (load) => {
   const real = await load();
   return {
     ...real,

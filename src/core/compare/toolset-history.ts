@@ -1,10 +1,10 @@
 // Where tools come from, and what their sources said of them: every definition in the events of a stream by its digest, so that
 // what is approved can be compared with what was approved before.
-import type { Content } from '../../schemas/content.ts';
-import type { IngressEvent } from '../../schemas/event.ts';
-import { type Digest, type OwnerId, type ToolId, brand } from '../../schemas/ids.ts';
-import type { SessionState } from '../../schemas/state.ts';
-import { type Toolset, type ToolsetName, definitionDigest, toolsetNamedBy } from '../../schemas/toolset.ts';
+import type { Content } from '../../../schemas/content.ts';
+import type { IngressEvent } from '../../../schemas/event.ts';
+import { type Digest, type OwnerId, type ToolId, brand } from '../../../schemas/ids.ts';
+import type { SessionState } from '../../../schemas/state.ts';
+import { type Toolset, type ToolsetName, definitionDigest, toolsetNamedBy } from '../../../schemas/toolset.ts';
 
 /** Keeps the definitions while the events of a stream are read. */
 export interface ToolsetHistory {

@@ -8,7 +8,12 @@ import type { ToolRegistry } from '../../../schemas/tool-set.ts';
 import type { Toolset, Toolsets } from '../../../schemas/toolset.ts';
 import type { EngineClient } from '../../client/client.ts';
 import { must } from '../../client/must.ts';
-import { type ToolsetHistory, type WaitingTool, newToolsetHistory, waitingTools } from '../../core/toolset-history.ts';
+import {
+  type ToolsetHistory,
+  type WaitingTool,
+  newToolsetHistory,
+  waitingTools,
+} from '../../core/compare/toolset-history.ts';
 import { type ShownDefinition, definitionLines } from '../../shown/definition-lines.ts';
 import { paint } from '../../shown/paint.ts';
 import { eventsIn } from '../../../schemas/record.ts';
