@@ -20,8 +20,8 @@ import { findRulesFault } from './rules/known-rules.ts';
 import { resultsDigest } from './batch-results.ts';
 import { changedConfig, configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
-import { findToolsetsTool, toolsetTools } from './toolset-members.ts';
-import { admitApproval, admitRemoval, admitToolset } from './toolsets.ts';
+import { findToolsetsTool, toolsetTools } from './toolsets/members.ts';
+import { admitApproval, admitRemoval, admitToolset } from './toolsets/toolsets.ts';
 import { admitUndo, admitUndoSettled } from './undo.ts';
 
 export function admit(state: SessionState, event: IngressEvent): Rejection | null {

@@ -20,7 +20,7 @@ import { answerOpen } from './questions.ts';
 import { retryDelay } from './retry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
-import { type SearchWork, newSearchWork, withFound } from './tool-search.ts';
+import { type SearchWork, newSearchWork, withFound } from './toolsets/search.ts';
 import { openWaits } from './waits.ts';
 import { runWorkflow } from './workflows.ts';
 

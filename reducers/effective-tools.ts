@@ -15,7 +15,7 @@ import type {
   ToolRuntimeContext,
 } from '../schemas/tool-set.ts';
 import { isKnownTool } from './registry.ts';
-import { standingOf } from './toolset-members.ts';
+import { standingOf } from './toolsets/members.ts';
 import type { ToolAvailabilityRule, ToolSpec } from '../schemas/tool-spec.ts';
 
 /** The part of the state that determines the effective set. */

@@ -16,8 +16,8 @@ import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { type NextState, inOrder } from './next-state.ts';
-import { cutOffer } from './offer.ts';
 import { answerQuestion, askQuestion, noteHandle } from './questions.ts';
+import { cutOffer } from './toolsets/offer.ts';
 import { reconsiderCalls } from './reconsider.ts';
 import { setRegistry } from './registry.ts';
 import { rulesOf } from './rules/known-rules.ts';
@@ -40,7 +40,7 @@ import {
   startRun,
 } from './run.ts';
 import { compactContext, failCompact, failGenerate, observeCalls } from './turn.ts';
-import { approveToolset, removeToolset, setToolset } from './toolsets.ts';
+import { approveToolset, removeToolset, setToolset } from './toolsets/toolsets.ts';
 import { requestUndo, settleUndo } from './undo.ts';
 
 /** The next state, frozen. The event must have been admitted; it is frozen and becomes part of the state. */

@@ -8,7 +8,7 @@ import type { ToolPackage, ToolProfiles, ToolRegistry } from '../schemas/tool-se
 import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { toolsetNamedBy } from '../schemas/toolset.ts';
 import type { NextState } from './next-state.ts';
-import { toolsetTools } from './toolset-members.ts';
+import { toolsetTools } from './toolsets/members.ts';
 
 export const registryOf = (tools: ToolPackage['registry']): ToolRegistry => byId(tools, ({ tool_id }) => tool_id);
 

@@ -14,7 +14,7 @@ import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { type ConsentDecision, decideConsent } from './consent.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type RuleSet, ruleText } from './rules/rule-set.ts';
-import { type SearchWork, findTools } from './tool-search.ts';
+import { type SearchWork, findTools } from './toolsets/search.ts';
 import { readAlternative } from './shell/read.ts';
 
 export interface WorkflowInput {

@@ -16,9 +16,25 @@ export function refuseMissing({ workspace, protect }: Pick<MainOptions, 'workspa
   );
 }
 
-/** The token, the directories that it lies in, the ledger, the cassette and the skills, with what the options add. */
-export function protectedPaths({ tokenFile, stateDir, protect, record, skills }: MainOptions): readonly string[] {
+/**
+ * The token, the directories that it lies in, the ledger, the cassette and the skills, with what the options add. Without a sandbox
+ * nothing can keep commands from a path in the workspace, and the digests of skills say what changed.
+ */
+export function protectedPaths({
+  tokenFile,
+  stateDir,
+  protect,
+  record,
+  skills,
+  sandbox,
+}: MainOptions): readonly string[] {
   const tokens = dirname(resolve(tokenFile));
   const data = basename(tokens) === 'tokens' ? [tokens, dirname(tokens)] : [];
-  return [...protect, ...skills, tokenFile, ...data, ...[stateDir, record].filter((path) => path !== undefined)];
+  return [
+    ...protect,
+    ...(sandbox === 'none' ? [] : skills),
+    tokenFile,
+    ...data,
+    ...[stateDir, record].filter((path) => path !== undefined),
+  ];
 }

@@ -14,7 +14,7 @@ import {
   digestText,
   makeSessionId,
 } from '../../schemas/index.ts';
-import { ownTools } from '../../reducers/toolset-members.ts';
+import { ownTools } from '../../reducers/toolsets/members.ts';
 import { type EngineClient, RejectedError, must, mustBe } from '../../src/client/index.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { storeText } from './contents.ts';

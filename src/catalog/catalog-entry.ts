@@ -12,7 +12,7 @@ import { type EntryFault, type FieldReader, readFields } from './field-reader.ts
 import { type Implementation, type KnownSkills, readImplementation } from './implementations.ts';
 
 /** The name of the toolset, with which the ids of its tools begin. */
-export const CATALOG_TOOLSET = 'catalog';
+const CATALOG_TOOLSET = 'catalog';
 
 /** The tool of an entry. */
 export interface CatalogTool extends DefinedTool {

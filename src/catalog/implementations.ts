@@ -49,7 +49,7 @@ const KINDS: Readonly<Record<ImplementationKind, (reader: FieldReader, skills: K
 const OTHER_NAMES: Readonly<Record<string, string>> = { bash: 'host.exec' };
 
 /** A tool of refold by its tool id, its effect kind, or its name. */
-export function platformTool(ref: string): ToolSpec | null {
+function platformTool(ref: string): ToolSpec | null {
   const wanted = Object.hasOwn(OTHER_NAMES, ref) ? OTHER_NAMES[ref] : ref;
   const found = defaultToolPackage().registry.find(
     ({ tool_id, tool_name, executor }) =>
@@ -82,7 +82,7 @@ function platform(reader: FieldReader): Implementation | null {
 }
 
 /** The command of a shell line, as `bash` takes it, in place of a list of arguments: see `platformArguments` of `bridge/executors`. */
-export const SHELL_LINE = 'command';
+const SHELL_LINE = 'command';
 
 /** An entry may leave out arguments of its tool, and may give none that the tool does not know. */
 function checkArguments(schema: JsonObject, tool: ToolSpec, entry: FieldReader): void {

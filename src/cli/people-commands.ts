@@ -141,6 +141,28 @@ export function addRules(program: Program): void {
   );
 }
 
+export function addToolsets(program: Program): void {
+  command(
+    program,
+    'toolsets <session|list|approve|remove> [session] [toolset]',
+    'list the tools from outside that a session has, approve definitions after a look at them, or remove a toolset',
+    async (options, [first = '', second = '', toolset], output) => {
+      const { TOOLSETS_ACTIONS, toolsetsCommand } = await import('./outside/toolsets.ts');
+      const action = TOOLSETS_ACTIONS.find((known) => known === first);
+      const request = {
+        action: action ?? 'list',
+        id: await sessionArgument(action === undefined ? first : second),
+        toolset,
+        tools: textsOption(options, 'tool'),
+        yes: options['yes'] === true,
+      };
+      return await toolsetsCommand(await dataDir(options), request, output);
+    },
+  )
+    .option('--tool <id...>', 'with approve: only these tools')
+    .option('--yes', 'approve or remove without asking');
+}
+
 const answerOf = async (options: Options, call: string) => {
   const session = textOption(options, 'session');
   return {

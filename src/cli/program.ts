@@ -9,8 +9,8 @@ import type { Program } from './command.ts';
 import { addInspection, addOpen, addProcesses, addRuns, addUndo } from './commands.ts';
 import { addTransfer } from './transfer-commands.ts';
 import type { Streams } from './output.ts';
-import { addAnswers, addRules, addSteering } from './people-commands.ts';
 import { addMcp } from './mcp-commands.ts';
+import { addAnswers, addRules, addSteering, addToolsets } from './people-commands.ts';
 import { addTokens } from './token-command.ts';
 
 /** Runs one command line and returns its exit code. */
@@ -42,6 +42,7 @@ function newProgram(streams: Streams): Program {
   addAnswers(program);
   addSteering(program);
   addRules(program);
+  addToolsets(program);
   addUndo(program);
   addProcesses(program);
   addTokens(program);

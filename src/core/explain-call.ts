@@ -181,7 +181,8 @@ function toolOf(
   // A tool with the same name and another definition is another tool.
   const tool_ref = tool_registry[tool_id]?.tool_ref;
   const offered = run?.offer?.ordered_tools.some((tool) => tool.tool_ref === tool_ref) ?? false;
-  return { tool_id, effective, reasons, offered };
+  const beyond = run?.offer?.verdicts.some((row) => row.tool_id === tool_id && row.reasons.includes('beyond_offer'));
+  return { tool_id, effective, reasons: beyond === true ? [...reasons, 'beyond_offer'] : reasons, offered };
 }
 
 function rejectedIn({ plan }: ActiveToolBatch, index: number): CallExplanation['rejected'] {

@@ -82,11 +82,6 @@ export function readTree(root: string, name: string, bounds: TreeBounds): readon
   return files.toSorted((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
 }
 
-/** One regular file of at most `bytesMax` bytes. Throws a {@link TreeRefused}. */
-export function readBoundedFile(directory: string, name: string, bytesMax: number): TreeFile {
-  return guarded(name, () => readFileOf(directory, name, { shown: name, bytesMax }));
-}
-
 /** The entries of a directory, which may be a link. Throws a {@link TreeRefused}. */
 export const listDirectory = (path: string): readonly DirectoryEntry[] =>
   guarded('', () => entriesOf({ location: path, shown: '', depth: 0 }));

@@ -37,7 +37,7 @@ export function skillTools({ skills, digest }: Pick<SkillSet, 'skills' | 'digest
 }
 
 /** Everything that is said of a skill: its fields and the digests of its files. */
-export const definitionOf = ({ name, digest, fields, files }: Skill): JsonObject => ({
+const definitionOf = ({ name, digest, fields, files }: Skill): JsonObject => ({
   name,
   digest,
   fields,

@@ -264,7 +264,7 @@ const drawn = fc.record<DrawnWithPreviews>({
   strangers: fc.array(stranger, { maxLength: 3 }),
   models: seldom(fc.record({ session: fc.nat({ max: 1 }), model: modelScript }), 2),
   scripts: seldom(previewScript, 3),
-  toolset: seldom(toolsetAct, 4, 7),
+  toolset: seldom(toolsetAct, 4, 13),
 });
 
 const SCENARIOS = drawn.map(({ scripts, toolset, ...made }) =>

@@ -1,6 +1,6 @@
 // Toolsets as a source that changes its mind sets them: few names and few definitions, so that a stream has tools that are
 // approved, changed, taken away and given again.
-import { ownTools } from '../../reducers/toolset-members.ts';
+import { ownTools } from '../../reducers/toolsets/members.ts';
 import { defineTool } from '../../schemas/define-tool.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import { brand } from '../../schemas/ids.ts';

@@ -1,5 +1,5 @@
 // The spec of the tool with which a model finds the tools beyond those that a generate offers. It is run by
-// reducers/tool-search.ts.
+// reducers/toolsets/search.ts.
 import { FINDS_DEFAULT, FINDS_MAX } from '../../schemas/limits.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { workflowTool } from './permission-tools.ts';

@@ -3,8 +3,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type JsonObject, brand, limits } from '../../schemas/index.ts';
-import { cutOffer } from '../../reducers/offer.ts';
-import { newSearchWork, rankTools, withFound, wordsOf } from '../../reducers/tool-search.ts';
+import { cutOffer } from '../../reducers/toolsets/offer.ts';
+import { newSearchWork, rankTools, withFound, searchWords } from '../../reducers/toolsets/search.ts';
 import { defaultToolPackage } from '../../src/index.ts';
 import { DEFAULT_CONFIG } from '../../src/core/index.ts';
 import { toolsetTool } from '../../src/testing/toolset-facts.ts';
@@ -200,7 +200,7 @@ describe('the search', () => {
     tool('other', { tool_id: 'hub.other', description: 'Creates an issue.' }),
     tool('far', { tool_id: 'hub.far', description: `${'x '.repeat(limits.SEARCHED_CHARS_MAX)} issue` }),
   ];
-  const rank = (query: string) => rankTools(ISSUES, wordsOf(query)).map(({ tool_id }) => tool_id);
+  const rank = (query: string) => rankTools(ISSUES, searchWords(query)).map(({ tool_id }) => tool_id);
 
   test.each([
     [
@@ -223,7 +223,7 @@ describe('the search', () => {
   });
 
   test('reads camel case, and letters beyond ASCII as they are', () => {
-    expect(wordsOf('readFile READ_file2 Überblick, naïve read')).toEqual([
+    expect(searchWords('readFile READ_file2 Überblick, naïve read')).toEqual([
       'read',
       'file',
       'file2',
@@ -235,7 +235,7 @@ describe('the search', () => {
   test('is a total order by integers, whatever the words are', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 8 }), fc.shuffledSubarray(ISSUES), (words, tools) => {
-        const query = wordsOf(words.join(' '));
+        const query = searchWords(words.join(' '));
         const ranked = rankTools(tools, query);
         expect(ranked).toEqual(rankTools(tools.toReversed(), query));
         expect(new Set(ranked).size).toBe(ranked.length);

@@ -6,7 +6,7 @@ import { type JsonObject, brand } from '../../schemas/index.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { planBatch, effects } from '../../src/core/index.ts';
 import { WORKFLOWS, runWorkflow } from '../../reducers/workflows.ts';
-import { newSearchWork } from '../../reducers/tool-search.ts';
+import { newSearchWork } from '../../reducers/toolsets/search.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
 import { toolsFind } from '../../src/toolsets/tools-find.ts';
 import { CONSENT_TOOLS, asking, calling, owed, statuses } from '../support/consent.ts';

@@ -228,7 +228,7 @@ test('every text that a random stream writes is one of the rules it has then', (
     const known = new Set<string>();
     walk(seed, 150, (before, _event, after) => {
       if (after === null) return;
-      const given = textsIn({ genesis: after.genesis, events: after.events });
+      const given = textsIn({ genesis: after.genesis, tool_package: after.tool_package, events: after.events });
       for (const text of writtenTexts(after.state, given)) {
         if (known.has(text)) continue;
         known.add(text);

@@ -7,6 +7,7 @@ import { type CallExplanation, newCallHistory } from '../../core/explain-call.ts
 import { type ToolExplanation, newToolHistory, describeProfile } from '../../core/explain-tools.ts';
 import { newCompactionHistory } from '../../core/explain-compaction.ts';
 import { newTurnHistory } from '../../core/explain-turn.ts';
+import { toolOrigin } from '../../core/compare/toolset-history.ts';
 import { schemaFault } from '../../engine/edge/schema-check.ts';
 import { CommandFailure, type Output } from '../output.ts';
 import { callLines } from '../../shown/call-lines.ts';
@@ -60,9 +61,15 @@ async function explainTools(source: Source, { at, tool }: ExplainCommand, output
       session_id: state.session_id,
       at: events,
       profile_id: state.effective_tools.profile_id,
-      tool: { ...row, unchecked },
+      tool: { ...row, origin: toolOrigin(state, row.tool_id), unchecked },
     });
-    for (const line of [...toolLines(row), effectsLine(state, row), ...unchecked.map(uncheckedLine)]) output.line(line);
+    for (const line of [
+      ...toolLines(row),
+      originLine(state, row),
+      effectsLine(state, row),
+      ...unchecked.map(uncheckedLine),
+    ])
+      output.line(line);
   }
 }
 
@@ -73,6 +80,13 @@ function toolLines({ tool_name, tool_id, effective, reasons, since }: ToolExplan
     `${mark}  ${paint.bold(tool_name)} ${paint.dim(`${tool_id}, ${when}`)}`,
     ...reasons.map(({ code, speaks_for, text }) => `     ${speaks_for ? '+' : '-'} ${code}: ${text}`),
   ];
+}
+
+function originLine(state: SessionState, { tool_id }: ToolExplanation): string {
+  const origin = toolOrigin(state, tool_id);
+  const from =
+    origin === null ? 'the registry of the session' : `the toolset ${origin.toolset}, set by ${origin.owner}`;
+  return paint.dim(`     from ${from}`);
 }
 
 /** The effects of the tool, and whether a call of it would ask a person. */

@@ -6,6 +6,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { SessionView } from '../../../schemas/wire.ts';
 import { effects } from '../../core/effects.ts';
 import { explain } from '../../core/explain-tools.ts';
+import { toolOrigin } from '../../core/compare/toolset-history.ts';
 import { withEngine } from '../with-engine.ts';
 import { must } from '../../client/must.ts';
 import { describeUsage } from '../../shown/describe.ts';
@@ -52,9 +53,11 @@ const tokens = (usage: Usage): string =>
   usage.input_tokens + usage.output_tokens === 0 ? '' : `, ${describeUsage(usage)}`;
 
 function toolLines(state: SessionState): readonly string[] {
-  const rows = explain(state).map(({ tool_name, effective, reasons }) => {
+  const rows = explain(state).map(({ tool_id, tool_name, effective, reasons }) => {
     const mark = effective ? paint.green('in ') : paint.dim('out');
-    return `  ${mark}  ${tool_name.padEnd(16)} ${paint.dim(reasons.join(', '))}`;
+    const origin = toolOrigin(state, tool_id);
+    const from = origin === null ? '' : `; of ${origin.toolset}, set by ${origin.owner}`;
+    return `  ${mark}  ${tool_name.padEnd(16)} ${paint.dim(reasons.join(', ') + from)}`;
   });
   return [`tools    profile ${state.effective_tools.profile_id}`, ...rows];
 }

@@ -2,9 +2,11 @@
 // tools that would have been offered. Pure: the edge checks arguments against other schemas and passes the verdicts in, as
 // it does when a call is first observed. Each turn is decided alone, because a model's answer to another result is
 // unknown.
-import { type Either, isLeft } from 'fp-ts/lib/Either.js';
+import { type Either, isLeft, map } from 'fp-ts/lib/Either.js';
 import { argumentsOf } from '../../../schemas/tool-call.ts';
-import { computeEffectiveTools } from '../../../reducers/effective-tools.ts';
+import { type EffectiveToolsInput, computeEffectiveTools } from '../../../reducers/effective-tools.ts';
+import { cutOffer } from '../../../reducers/toolsets/offer.ts';
+import { toolsetTools } from '../../../reducers/toolsets/members.ts';
 import { planBatch } from '../../../reducers/planner.ts';
 import { profilesOf, registryOf } from '../../../reducers/registry.ts';
 import { guardRepeats } from '../../../reducers/repeat-guard.ts';
@@ -91,7 +93,7 @@ export function newWhatIf(alternative: Alternative): WhatIf {
     const pinned = run?.offer ?? null;
     if (pinned === recordedOffer) return;
     recordedOffer = pinned;
-    offer = pinned === null ? null : toolsUnder(alternative, state);
+    offer = pinned === null ? null : offerUnder(alternative, state);
   }
 
   function decide(folded: FoldedEvent, judged: ReadonlyMap<number, Judged>): TurnWhatIf | null {
@@ -148,11 +150,24 @@ export function newWhatIf(alternative: Alternative): WhatIf {
 const NONE_JUDGED: ReadonlyMap<number, Judged> = new Map();
 
 /** The effective tools of a state under an alternative. */
-export function toolsUnder(alternative: Alternative, state: SessionState): Either<Rejection, EffectiveToolSet> {
-  const tool_registry = alternative.registry === undefined ? state.tool_registry : registryOf(alternative.registry);
+export const toolsUnder = (alternative: Alternative, state: SessionState): Either<Rejection, EffectiveToolSet> =>
+  computeEffectiveTools(inputUnder(alternative, state));
+
+/** What a generate that becomes owed would offer of them. */
+function offerUnder(alternative: Alternative, state: SessionState): Either<Rejection, EffectiveToolSet> {
+  const input = inputUnder(alternative, state);
+  return map((tools: EffectiveToolSet) => cutOffer(input, tools))(computeEffectiveTools(input));
+}
+
+/** An alternative registry replaces what an event could: the tools of toolsets stay. */
+function inputUnder(alternative: Alternative, state: SessionState): EffectiveToolsInput {
+  const tool_registry =
+    alternative.registry === undefined
+      ? state.tool_registry
+      : registryOf([...alternative.registry, ...toolsetTools(state)]);
   const { session, run: ofRun } = state.tool_overrides;
   const profile = alternative.profile === undefined ? {} : { tool_profile: alternative.profile };
-  return computeEffectiveTools({
+  return {
     ...state,
     tool_registry,
     tool_profiles:
@@ -163,7 +178,7 @@ export function toolsUnder(alternative: Alternative, state: SessionState): Eithe
     tool_overrides: { session: knownOverrides(session, tool_registry), run: knownOverrides(ofRun, tool_registry) },
     config: { ...state.config, ...profile },
     run: state.run === null ? null : { config: { ...state.run.config, ...profile } },
-  });
+  };
 }
 
 const isKnown = (registry: ToolRegistry) => (id: ToolId) => Object.hasOwn(registry, id);

@@ -6,6 +6,7 @@ import { codedText, ruleText } from '../../../reducers/rules/rule-set.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { ConsentPolicy, ModePolicy, ToolPermission } from '../../../schemas/consent.ts';
 import type { Digest } from '../../../schemas/ids.ts';
+import { TOOLS_MAX } from '../../../schemas/limits.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { toolsetNamedBy } from '../../../schemas/toolset.ts';
@@ -97,14 +98,15 @@ function ownPolicy({ consent: { policy }, tool_registry }: SessionState): Consen
   };
   // Not by `tool_ref`, which covers what the model sees: the mode is no part of it.
   const known = new Set(defaultToolPackage().registry.map((tool) => canonicalText(tool)));
-  // What is denied of a toolset stays denied when its source comes back.
-  const tools: Record<string, ToolPermission> = Object.fromEntries(
-    Object.entries(policy.tools).filter(([id, to]) => to !== 'always_allow' && toolsetNamedBy(id) !== null),
-  );
+  const tools: Record<string, ToolPermission> = {};
   for (const [id, tool] of Object.entries(tool_registry)) {
     const recorded = policy.tools[id];
     if (recorded === 'deny' || recorded === 'always_ask') tools[id] = recorded;
     else if (!known.has(canonicalText(tool))) tools[id] = modes[tool.mode] === 'deny' ? 'deny' : 'always_ask';
+  }
+  // What is denied of a toolset stays denied when its source comes back.
+  for (const [id, to] of Object.entries(policy.tools)) {
+    if (to !== 'always_allow' && toolsetNamedBy(id) !== null && Object.keys(tools).length < TOOLS_MAX) tools[id] ??= to;
   }
   return { ...policy, modes, tools };
 }

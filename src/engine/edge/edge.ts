@@ -1,7 +1,7 @@
 // The edge: turns what a client sends into the event that is recorded. Everything that does not follow from state is
 // measured here and written into the event: the time, the verdict on arguments, the digests of text that was moved into
 // blobs (docs/design.md, law 8). What a client claims about these is dropped.
-import { type Either, chain, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, chain, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { plannedOf } from '../../../reducers/batch-index.ts';
 import { claimsOf, claimsWithin, computeClaimsAhead } from '../../../reducers/claims.ts';
@@ -86,15 +86,17 @@ async function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): 
     return right({ instead: calls.right[0] as ToolCallObserved });
   }
   if (ingress.kind === 'ToolRegistrySet') {
-    const tools = await admitTools(ingress.registry, ports.pause, ports.budget);
-    return isLeft(tools) ? tools : right({ registry: tools.right });
+    return map((registry: readonly ToolSpec[]) => ({ registry }))(
+      await admitTools(ingress.registry, ports.pause, ports.budget),
+    );
   }
   if (ingress.kind === 'ToolsetSet') {
-    const specs = ingress.tools.map(({ spec }) => spec);
-    const tools = await admitTools(specs, ports.pause, ports.budget, (index) => `/tools/${index}/spec`);
-    if (isLeft(tools)) return tools;
-    const pairs = ingress.tools.map((tool, index) => ({ ...tool, spec: tools.right[index] as ToolSpec }));
-    return right({ tools: pairs });
+    const { tools } = ingress;
+    const given = tools.map(({ spec }) => spec);
+    const pathOf = (index: number): string => `/tools/${index}/spec`;
+    return map((specs: readonly ToolSpec[]) => ({
+      tools: tools.map(({ definition }, index) => ({ definition, spec: specs[index] as ToolSpec })),
+    }))(await admitTools(given, ports.pause, ports.budget, pathOf));
   }
   if (ingress.kind === 'ToolCallSettled') {
     const output_verdict = await outputVerdict(ports, state, ingress);

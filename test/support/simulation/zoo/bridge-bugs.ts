@@ -228,7 +228,7 @@ export const BRIDGE_BUGS: Bugs = {
     }),
   },
   'files are not compared with the preview': { seed: 24, breaks: 'approvals bound' },
-  'the plan is not checked': { seed: 40, breaks: 'only the plan runs' },
+  'the plan is not checked': { seed: 12, breaks: 'only the plan runs' },
   'a report is not sent again': {
     seed: 120,
     breaks: 'durable first',

@@ -1,8 +1,8 @@
 // The workflow `tools.find`: a lexical search over the effective tools that the model was not offered. Its finds are offered
 // with the next generate. Scores are integers and words are found without Unicode tables, so that every runtime finds the same.
-import { canonicalText } from '../schemas/canonical.ts';
-import type { ToolId } from '../schemas/ids.ts';
-import type { JsonObject } from '../schemas/json.ts';
+import { canonicalText } from '../../schemas/canonical.ts';
+import type { ToolId } from '../../schemas/ids.ts';
+import type { JsonObject } from '../../schemas/json.ts';
 import {
   FINDS_DEFAULT,
   FINDS_MAX,
@@ -13,12 +13,12 @@ import {
   SEARCHED_CHARS_MAX,
   SEARCHES_PER_BATCH_MAX,
   TOOLS_MAX,
-} from '../schemas/limits.ts';
-import type { SessionState } from '../schemas/state.ts';
-import type { ToolOverrides } from '../schemas/tool-set.ts';
-import type { ToolSpec } from '../schemas/tool-spec.ts';
-import { rulesOf } from './rules/known-rules.ts';
-import { ruleText } from './rules/rule-set.ts';
+} from '../../schemas/limits.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import type { ToolOverrides } from '../../schemas/tool-set.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { rulesOf } from '../rules/known-rules.ts';
+import { ruleText } from '../rules/rule-set.ts';
 
 /** The searches of one batch: how many it may still make, and what they found. */
 export interface SearchWork {
@@ -36,7 +36,7 @@ export function findTools(state: SessionState, args: JsonObject, work: SearchWor
     return { tools: [], more: 0, note: ruleText(rules, 'found.too_many', { max: SEARCHES_PER_BATCH_MAX }) };
   }
   const { query, limit } = args;
-  const words = wordsOf(typeof query === 'string' ? query.slice(0, QUERY_CHARS_MAX) : '').slice(0, QUERY_WORDS_MAX);
+  const words = searchWords(typeof query === 'string' ? query.slice(0, QUERY_CHARS_MAX) : '').slice(0, QUERY_WORDS_MAX);
   const matching = rankTools(hiddenTools(state), words);
   const most = typeof limit === 'number' ? Math.min(Math.max(Math.trunc(limit), 1), FINDS_MAX) : FINDS_DEFAULT;
   let chars = 0;
@@ -100,15 +100,15 @@ function searchedWords(tool: ToolSpec): SearchedWords {
   const known = searched.get(tool);
   if (known !== undefined) return known;
   const made = {
-    name: new Set(wordsOf(`${tool.tool_name} ${tool.tool_id}`)),
-    description: new Set(wordsOf(tool.description.slice(0, SEARCHED_CHARS_MAX))),
+    name: new Set(searchWords(`${tool.tool_name} ${tool.tool_id}`)),
+    description: new Set(searchWords(tool.description.slice(0, SEARCHED_CHARS_MAX))),
   };
   if (Object.isFrozen(tool)) searched.set(tool, made);
   return made;
 }
 
 /** The words of a text, in lower case and without repeats. `readFile` is two words; letters beyond ASCII stay as they are. */
-export const wordsOf = (text: string): readonly string[] => [
+export const searchWords = (text: string): readonly string[] => [
   ...new Set(
     text
       .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,8 +1,8 @@
 // Which of the effective tools a generate offers: all of them up to the limit of the run's config, else those that come
 // first. The order of what is offered stays that of the effective set.
-import type { ToolId } from '../schemas/ids.ts';
-import type { EffectiveToolSet } from '../schemas/tool-set.ts';
-import { type EffectiveToolsInput, needsExcess, offerMaxOf } from './effective-tools.ts';
+import type { ToolId } from '../../schemas/ids.ts';
+import type { EffectiveToolSet } from '../../schemas/tool-set.ts';
+import { type EffectiveToolsInput, needsExcess, offerMaxOf } from '../effective-tools.ts';
 
 /**
  * The tools to offer. First come the tools that find others, then those of the profile, then those that the run and the

@@ -1,14 +1,14 @@
 // Toolsets: how an event sets, approves and removes the tools of one source. What a source says of its tools is not trusted:
 // a definition counts once an operator has approved it, by its digest.
-import type { EventOfKind } from '../schemas/event.ts';
-import type { Digest } from '../schemas/ids.ts';
-import { REGISTRY_TOOLS_MAX, TOOLSETS_MAX, TOOLSET_PINS_MAX } from '../schemas/limits.ts';
-import { pointerSegment, type Rejection, reject } from '../schemas/rejection.ts';
-import type { SessionState } from '../schemas/state.ts';
-import { type Toolset, definitionDigest } from '../schemas/toolset.ts';
-import { type NextState, inOrder } from './next-state.ts';
-import { findToolsFault, registryOf } from './registry.ts';
-import { isTrusted, knownToolset, toolsBeside } from './toolset-members.ts';
+import type { EventOfKind } from '../../schemas/event.ts';
+import type { Digest } from '../../schemas/ids.ts';
+import { REGISTRY_TOOLS_MAX, TOOLSETS_MAX, TOOLSET_PINS_MAX } from '../../schemas/limits.ts';
+import { pointerSegment, type Rejection, reject } from '../../schemas/rejection.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import { type Toolset, definitionDigest } from '../../schemas/toolset.ts';
+import { type NextState, inOrder } from '../next-state.ts';
+import { findToolsFault, registryOf } from '../registry.ts';
+import { hasApprovals, knownToolset, toolsBeside } from './members.ts';
 
 export function admitToolset(state: SessionState, event: EventOfKind<'ToolsetSet'>): Rejection | null {
   const { toolset, owner, tools } = event;
@@ -64,7 +64,7 @@ export function setToolset(next: NextState, { toolset, owner, tools, trust }: Ev
     Object.fromEntries(tools.map(({ definition, spec }) => [spec.tool_id, definitionDigest(definition)])),
   );
   const known = knownToolset(next.toolsets, toolset);
-  const before = known !== undefined && isTrusted(known) ? known.pins : {};
+  const before = known !== undefined && hasApprovals(known) ? known.pins : {};
   const pins = trust === 'first' && Object.keys(before).length === 0 ? present : before;
   const specs = tools.map(({ spec }) => spec);
   next.tool_registry = registryOf([...toolsBeside(next, toolset), ...specs]);

@@ -1,8 +1,8 @@
 // Which tools belong to the toolsets of a session, and what stands of each.
-import type { ToolId } from '../schemas/ids.ts';
-import type { SessionState } from '../schemas/state.ts';
-import type { ToolSpec } from '../schemas/tool-spec.ts';
-import { type Toolset, type Toolsets, toolsetNamedBy } from '../schemas/toolset.ts';
+import type { ToolId } from '../../schemas/ids.ts';
+import type { SessionState } from '../../schemas/state.ts';
+import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { type Toolset, type Toolsets, toolsetNamedBy } from '../../schemas/toolset.ts';
 
 /** What is true of a tool of a toolset. `changed`: it has another definition than the approved one, or came after it. */
 export type Standing = 'approved' | 'not_approved' | 'changed';
@@ -12,7 +12,7 @@ export function standingOf(toolsets: Toolsets | undefined, id: ToolId): Standing
   const toolset = toolsetOf(toolsets, id);
   if (toolset === null) return null;
   if (Object.hasOwn(toolset.pins, id) && toolset.pins[id] === toolset.tools[id]) return 'approved';
-  return isTrusted(toolset) ? 'changed' : 'not_approved';
+  return hasApprovals(toolset) ? 'changed' : 'not_approved';
 }
 
 /** The toolset that has the tool now. */
@@ -27,7 +27,7 @@ export const knownToolset = (toolsets: Toolsets | undefined, name: string): Tool
   toolsets !== undefined && Object.hasOwn(toolsets, name) ? toolsets[name] : undefined;
 
 /** Whether something of it was approved. */
-export const isTrusted = ({ pins }: Toolset): boolean => Object.keys(pins).length > 0;
+export const hasApprovals = ({ pins }: Toolset): boolean => Object.keys(pins).length > 0;
 
 /** The registered tools except those of this toolset. */
 export const toolsBeside = (
