@@ -19,7 +19,8 @@ type OwnFactKind =
   | 'RunCancelled'
   | 'HostSessionUpdated'
   | 'ConsentPolicySet'
-  | 'user.custom_tool_result';
+  | 'user.custom_tool_result'
+  | 'user.elicitation_result';
 export type OwnFact = Extract<Ingress, { readonly kind: OwnFactKind }>;
 
 /** The end of a stream: the number of its events, and its chain value. */
