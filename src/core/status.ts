@@ -8,7 +8,7 @@ import type { SessionStatus as Status } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { digestJson } from '../../schemas/canonical.ts';
 import { effects } from './effects.ts';
-import { needsPerson, owesBridge } from './owing.ts';
+import { needsPerson, owesBridge } from './owed/owing.ts';
 
 export interface SessionStatus {
   readonly status: Status;
