@@ -14,7 +14,7 @@ import { admitCompacted, owesCompaction } from './compaction.ts';
 import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
-import { admitAsked, admitElicited, admitNoted } from './question-admission.ts';
+import { admitAsked, admitElicited, admitNoted } from './questions/question-admission.ts';
 import { findPackageFault, isKnownTool, packageAfter, profilesOf, registryOf } from './registry.ts';
 import { findRulesFault } from './rules/known-rules.ts';
 import { resultsDigest } from './batch-results.ts';

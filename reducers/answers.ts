@@ -14,7 +14,7 @@ import { callStateAt, plannedOf, positionOf } from './batch-index.ts';
 import { argumentsValue } from '../schemas/tool-call.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
-import { answerOpen } from './questions.ts';
+import { answerOpen } from './questions/questions.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type RuleSet, codedText } from './rules/rule-set.ts';
 

@@ -6,7 +6,7 @@ import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
 import { type TimedCall, dependentsOf, pageOf, positionOf, sharersOf, slotOf, timedCallsOf } from './batch-index.ts';
 import { newBatchOutput } from './batch-results.ts';
-import { withoutQuestion } from './call-attempts.ts';
+import { withoutQuestion } from './questions/call-attempts.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';

@@ -11,12 +11,12 @@ import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../sc
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
 import { type Settlement, editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
-import { afterFailure, afterLoss } from './call-attempts.ts';
+import { afterFailure, afterLoss } from './questions/call-attempts.ts';
 import { newBatchOutput } from './batch-results.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';
-import { answerOpen } from './questions.ts';
+import { answerOpen } from './questions/questions.ts';
 import { retryDelay } from './retry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';

@@ -7,7 +7,7 @@ import type { DetachedCall, SessionState } from '../schemas/state.ts';
 import { answered } from './batch.ts';
 import { editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
-import { withoutQuestion } from './call-attempts.ts';
+import { withoutQuestion } from './questions/call-attempts.ts';
 import { type NextState, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { codedText } from './rules/rule-set.ts';

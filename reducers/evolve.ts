@@ -16,7 +16,7 @@ import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { type NextState, inOrder } from './next-state.ts';
-import { answerQuestion, askQuestion, noteHandle } from './questions.ts';
+import { foldAnswer, foldQuestion, noteHandle } from './questions/questions.ts';
 import { cutOffer } from './toolsets/offer.ts';
 import { reconsiderCalls } from './reconsider.ts';
 import { setRegistry } from './registry.ts';
@@ -96,7 +96,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   },
   CallPreviewed: notePreview,
   ToolCallNoted: noteHandle,
-  ToolCallAsked: askQuestion,
+  ToolCallAsked: foldQuestion,
   ToolBatchSettled: settleBatch,
   HostSessionUpdated: (next, event) => {
     applyHostSession(next, event.host_session);
@@ -140,7 +140,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   },
   'user.tool_confirmation': confirmCall,
   'user.custom_tool_result': answerCustomCall,
-  'user.elicitation_result': answerQuestion,
+  'user.elicitation_result': foldAnswer,
   'user.interrupt': interruptRun,
   TimeReached: reachTime,
 };

@@ -19,7 +19,7 @@ export * from './plan.ts';
 export * from './record.ts';
 export * from './rejection.ts';
 export * from './run.ts';
-export { sealJson } from './sealed.ts';
+export { sealJson } from './json/sealed.ts';
 export * from './session-head.ts';
 export * from './state.ts';
 export * from './tool-call.ts';

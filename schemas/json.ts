@@ -3,7 +3,7 @@
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
 import { pointerSegment, type Rejection, type RejectionCode, reject } from './rejection.ts';
-import { countKeys, scanJson, tooDeep, tooManyValues } from './json-scan.ts';
+import { countKeys, scanJson, tooDeep, tooManyValues } from './json/json-scan.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {

@@ -2,7 +2,7 @@
 export * from './limits-skills.ts';
 export * from './limits-toolsets.ts';
 
-export * from './limits-questions.ts';
+export * from './limits/questions.ts';
 
 /** Longest work of the engine in one turn of the event loop, in milliseconds. Then the rest waits for the next turn. */
 export const TURN_MS_MAX = 8;

@@ -1,5 +1,5 @@
 // What a running call tells the engine before it ends: what its work outside is called, and what it asks a person. Both are
-// durable before the executor goes on (docs/bridge.md, "Calls that outlive a bridge, and calls that ask").
+// durable before the executor goes on (docs/bridge.md, "The protocol").
 import { type Either, isRight } from 'fp-ts/lib/Either.js';
 import { CallHandle, CallQuestion, type ElicitationAnswer, WITHDRAWN } from '../../schemas/elicitation.ts';
 import type { Ingress } from '../../schemas/event.ts';

@@ -1,6 +1,9 @@
 // Runs one leased call: checks it against the plan, records its start unless it is read-only, runs it, reports it, and
 // releases the lease.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, bimap, chain, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import type { CallResume } from '../../schemas/elicitation.ts';
+import type { Rejection } from '../../schemas/rejection.ts';
 import { isInline } from '../../schemas/content.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { Digest, OwnerId } from '../../schemas/ids.ts';
@@ -201,14 +204,32 @@ async function readyToRun(
   const args = await planCheck.check(effect, plan);
   if (isLeft(args)) return args;
   const code = codeFor(effect, executors.find(effect.tool_id), toolRef, args.right);
-  if (isLeft(code) || effect.resume === undefined) return code;
-  const { state, ...resume } = effect.resume;
-  if (state === undefined) return right({ ...code.right, resume });
-  if (isInline(state)) return right({ ...code.right, resume: { ...resume, state: state.text } });
-  const read = await readBlob(state.ref);
-  if (isLeft(read)) return left(failedReport('resume_unreadable', read.left.message));
-  return right({ ...code.right, resume: { ...resume, state: new TextDecoder().decode(read.right) } });
+  return effect.resume === undefined ? code : await withResume(code, effect.resume, readBlob);
 }
+
+/** With what the attempt before left; its state is the text that the executor gave. */
+async function withResume(
+  code: Either<CallReport, Ready>,
+  { state, ...resume }: CallResume,
+  readBlob: ReadBlob,
+): Promise<Either<CallReport, Ready>> {
+  const read = state === undefined || isInline(state) ? null : await readBlob(state.ref);
+  const text = (): Either<CallReport, string | undefined> => {
+    if (read === null) return right(state !== undefined && isInline(state) ? state.text : undefined);
+    return bimap(unreadable, (bytes: Uint8Array) => new TextDecoder().decode(bytes))(read);
+  };
+  return pipe(
+    code,
+    chain((ready) =>
+      pipe(
+        text(),
+        map((given) => ({ ...ready, resume: given === undefined ? resume : { ...resume, state: given } })),
+      ),
+    ),
+  );
+}
+
+const unreadable = ({ message }: Rejection): CallReport => failedReport('resume_unreadable', message);
 
 interface Ready {
   readonly code: Executor;

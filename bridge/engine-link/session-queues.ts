@@ -1,7 +1,7 @@
 // One queue of reports for each session, sent in order and in groups. Reports added in the same tick, or while a group is
 // being sent, form the next group.
 import type { SessionId } from '../../schemas/ids.ts';
-import { countMarks } from '../../schemas/json-scan.ts';
+import { countMarks } from '../../schemas/json/json-scan.ts';
 import { BODY_VALUES_MAX, REPORT_CHARS_MAX, REPORT_EVENTS_MAX } from '../../schemas/limits.ts';
 import { jsonSizeAtMost } from './json-size.ts';
 

@@ -51,6 +51,7 @@ export interface CallContext {
 
 /** As {@link CallResume}, with its state as the text that the executor gave. */
 export interface ResumedWith extends Omit<CallResume, 'state'> {
+  /** As the executor gave it with its question. */
   readonly state?: string;
 }
 

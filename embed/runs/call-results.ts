@@ -2,7 +2,7 @@
 // and calls of lost bridges have no event of their own.
 import { type ActiveToolBatch, type CallState, type CallStatus, type RunId, limits } from '../../schemas/index.ts';
 import type { EngineClient } from '../../src/client/index.ts';
-import { type FoldedEvent, requiredActions } from '../../src/core/index.ts';
+import { type FoldedEvent, personEffects } from '../../src/core/index.ts';
 import { readArguments, wholeText } from './contents.ts';
 import { type Question, questionOf } from './questions.ts';
 import type { CallPart, EndStatus, ResultPart } from './run-parts.ts';
@@ -89,9 +89,11 @@ async function* closedResults(client: EngineClient, { calls }: KnownBatch, { aft
 }
 
 async function* newQuestions(client: EngineClient, open: KnownBatch, { after }: FoldedEvent): Calls {
-  for (const action of requiredActions(after)) {
-    if (open.asked.has(action.call_id)) continue;
-    open.asked.add(action.call_id);
+  for (const action of personEffects(after)) {
+    // A call may ask several questions, and be asked about before.
+    const named = action.kind === 'agent.elicitation' ? action.effect_id : action.call_id;
+    if (open.asked.has(named)) continue;
+    open.asked.add(named);
     yield await questionOf(client, action);
   }
 }

@@ -1,7 +1,9 @@
 // Calls that wait for a person, as an application sees them, and its answers.
 import {
   type CallConsent,
+  type CallQuestion,
   Digest,
+  type ElicitationAnswer,
   type GrantScope,
   type Ingress,
   type JsonObject,
@@ -11,7 +13,13 @@ import {
   SessionId as SessionIdCodec,
 } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
-import { type RequiredAction, requiredActions } from '../../src/core/index.ts';
+import {
+  type Elicitation,
+  type PersonEffect,
+  type RequiredAction,
+  personEffects,
+  requiredActions,
+} from '../../src/core/index.ts';
 import { storeText, readArguments, wholeText } from './contents.ts';
 
 /** Names the question that is answered, as it was shown; a question is one, with all of its fields. */
@@ -22,18 +30,21 @@ export interface QuestionAddress {
   readonly call: string;
   /** The turn that the call is of, as the question says: a late or doubled answer reaches no call of another turn. */
   readonly batch: string;
-  /** The digest of the arguments that were shown, as the question says. */
+  /** The digest of the arguments that were shown, or of what the call asks, as the question says. */
   readonly digest: string;
 }
 
-/** A call that waits for a person: may it run (`approval`), or please do it (`task`, for custom tools)? */
+/**
+ * What waits for a person: may a call run (`approval`), please do it (`task`, for custom tools), or the call itself asks
+ * (`elicitation`).
+ */
 export interface Question extends QuestionAddress {
   readonly type: 'question';
-  /** `approval`: may it run? `task`: please do it. */
-  readonly kind: 'approval' | 'task';
+  /** `approval`: may it run? `task`: please do it. `elicitation`: what the call asks is in `asked`. */
+  readonly kind: 'approval' | 'task' | 'elicitation';
   /** The name that the model called. */
   readonly tool: string;
-  /** Exactly those that the answer is about. */
+  /** Exactly those that the answer is about; none of an `elicitation`. */
   readonly arguments: JsonObject;
   /** Why the policy asks. */
   readonly reasons: CallConsent['reasons'];
@@ -41,6 +52,8 @@ export interface Question extends QuestionAddress {
   readonly dueAtMs: number | null;
   /** What the call would do, once its bridge has said it; null before, and for tools that cannot say it. */
   readonly preview: QuestionPreview | null;
+  /** What an `elicitation` asks; null of every other question. Its texts are those of others. */
+  readonly asked: CallQuestion | null;
   /** Answers it, once. Throws a RejectedError when the call does not wait for this answer any more. */
   readonly answer: (answer: Answer) => Promise<void>;
 }
@@ -85,6 +98,14 @@ export type Answer =
       readonly data?: JsonObject;
       /** Who answers: recorded with the answer. */
       readonly by?: string;
+    }
+  | {
+      /** For an `elicitation`. `true` and `false` are short for `accept` without content, and `decline`. */
+      readonly action: ElicitationAnswer['action'];
+      /** With `accept`: what fits the schema of the question. */
+      readonly content?: JsonObject;
+      /** Who answers: recorded with the answer. */
+      readonly by?: string;
     };
 
 /** The questions that are open, of one session or of all. */
@@ -96,12 +117,13 @@ export async function openQuestions(client: EngineClient, session?: string): Pro
   const found: Question[] = [];
   for (const id of ids) {
     const { state } = await must(client.session(id));
-    for (const action of requiredActions(state)) found.push(await questionOf(client, action));
+    for (const action of personEffects(state)) found.push(await questionOf(client, action));
   }
   return found;
 }
 
-export async function questionOf(client: EngineClient, action: RequiredAction): Promise<Question> {
+export async function questionOf(client: EngineClient, action: PersonEffect): Promise<Question> {
+  if (action.kind === 'agent.elicitation') return elicitationOf(client, action);
   return {
     type: 'question',
     kind: action.kind === 'agent.tool_use' ? 'approval' : 'task',
@@ -114,9 +136,26 @@ export async function questionOf(client: EngineClient, action: RequiredAction): 
     reasons: action.kind === 'agent.tool_use' ? action.consent.reasons : [],
     dueAtMs: action.due_at_ms ?? null,
     preview: await previewOf(client, action),
+    asked: null,
     answer: (answer) => answerAction(client, action, answer),
   };
 }
+
+const elicitationOf = (client: EngineClient, asks: Elicitation): Question => ({
+  type: 'question',
+  kind: 'elicitation',
+  session: asks.session_id,
+  call: asks.call_id,
+  batch: asks.batch_id,
+  digest: asks.question,
+  tool: asks.tool_name,
+  arguments: {},
+  reasons: [],
+  dueAtMs: asks.due_at_ms ?? null,
+  preview: null,
+  asked: asks.asked,
+  answer: (answer) => answerAction(client, asks, answer),
+});
 
 async function previewOf(client: EngineClient, action: RequiredAction): Promise<QuestionPreview | null> {
   const preview = action.kind === 'agent.tool_use' ? action.preview : undefined;
@@ -143,8 +182,8 @@ export class NotWaiting extends Error {
 export async function answerQuestion(client: EngineClient, address: QuestionAddress, answer: Answer): Promise<void> {
   const { state } = await must(client.session(mustBe(decode(SessionIdCodec, address.session))));
   const { call, batch, digest } = address;
-  const action = requiredActions(state).find(
-    ({ call_id, batch_id, arguments_digest }) => call_id === call && batch_id === batch && arguments_digest === digest,
+  const action = personEffects(state).find(
+    (effect) => effect.call_id === call && effect.batch_id === batch && aboutOf(effect) === digest,
   );
   if (action === undefined) {
     throw new NotWaiting(address);
@@ -152,8 +191,12 @@ export async function answerQuestion(client: EngineClient, address: QuestionAddr
   await answerAction(client, action, answer);
 }
 
+/** The digest of what a question is about. */
+const aboutOf = (effect: PersonEffect): Digest =>
+  effect.kind === 'agent.elicitation' ? effect.question : effect.arguments_digest;
+
 /** Answers a question as the state holds it. */
-async function answerAction(client: EngineClient, action: RequiredAction, answer: Answer): Promise<void> {
+async function answerAction(client: EngineClient, action: PersonEffect, answer: Answer): Promise<void> {
   const event = await answerEvent(client, action, answer);
   await must(client.submit(action.session_id, { events: [event] }));
 }
@@ -170,9 +213,11 @@ export async function answerIfWaiting(client: EngineClient, action: RequiredActi
   }
 }
 
-async function answerEvent(client: EngineClient, action: RequiredAction, answer: Answer): Promise<Ingress> {
+async function answerEvent(client: EngineClient, action: PersonEffect, answer: Answer): Promise<Ingress> {
+  if (action.kind === 'agent.elicitation') return elicitationEvent(action, answer);
   const { batch_id, call_id, arguments_digest } = action;
   const said = typeof answer === 'boolean' ? spelledOut(answer) : answer;
+  if ('action' in said) throw new TypeError('the question is about a call: answer with allow, or with a text');
   const address = { batch_id, call_id, arguments_digest, ...(said.by === undefined ? {} : { by: said.by }) };
   if ('text' in said) {
     const { success = true, data } = said;
@@ -191,6 +236,22 @@ async function answerEvent(client: EngineClient, action: RequiredAction, answer:
     result: 'deny',
     ...(message === undefined ? {} : { message: message.toWellFormed().slice(0, 1_024) }),
     ...(instead === undefined ? {} : { instead: replacement(action, instead) }),
+  };
+}
+
+function elicitationEvent({ batch_id, call_id, attempt, question }: Elicitation, answer: Answer): Ingress {
+  const said = typeof answer === 'boolean' ? ({ action: answer ? 'accept' : 'decline' } as const) : answer;
+  if (!('action' in said)) throw new TypeError('the call asks: answer with an action, and the content of an accept');
+  const { action, content, by } = said;
+  return {
+    kind: 'user.elicitation_result',
+    batch_id,
+    call_id,
+    attempt,
+    question,
+    action,
+    ...(content === undefined ? {} : { content }),
+    ...(by === undefined ? {} : { by }),
   };
 }
 

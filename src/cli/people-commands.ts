@@ -57,7 +57,7 @@ export function addAnswers(program: Program): void {
   command(
     program,
     'answer <call>',
-    'give the result of a call that a person carries out',
+    'give the result of a call that a person carries out, or the answer to what a call asks',
     async (options, [call = ''], output) => {
       const { answerCommand } = await import('./commands/answer.ts');
       return await answerCommand(await answerOf(options, call), { ...options }, output);
@@ -67,7 +67,8 @@ export function addAnswers(program: Program): void {
     .option('--text <text>', 'the result that the model reads')
     .option('--digest <digest>', DIGEST_HELP)
     .addOption(attachOption())
-    .option('--data <json>', 'structured data; checked against the output schema of the tool')
+    .option('--data <json>', 'structured data; checked against the output schema of the tool, or that of the question')
+    .option('--action <action>', 'of what a call asks: accept (the default), decline or cancel')
     .option('--failed', 'the call could not be carried out');
 }
 

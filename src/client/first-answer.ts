@@ -1,6 +1,6 @@
 // Who answered a question first: what a person is told whose answer came too late.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import type { BatchId, CallId, SessionId } from '../../schemas/ids.ts';
+import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
 import { type StreamEvent, eventsIn, versionAfter } from '../../schemas/record.ts';
 import type { Rejection, RejectionCode } from '../../schemas/rejection.ts';
 import type { EngineClient } from './client.ts';
@@ -10,7 +10,7 @@ export interface FirstAnswer {
   readonly at_ms: number;
   /** The person; null when the answer names none, or no person gave it. */
   readonly by: string | null;
-  /** In words: `allowed`, `denied`, `answered`, `expired`, `cancelled with its run`. */
+  /** In words: `allowed`, `denied`, `answered`, `declined`, `dismissed`, `expired`, `cancelled with its run`. */
   readonly what: string;
   readonly message: string | null;
 }
@@ -24,7 +24,10 @@ const LATE: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'call_already_settled',
   'not_answerable',
   'not_confirmable',
+  'question_mismatch',
+  'question_not_open',
   'run_not_active',
+  'stale_attempt',
   'unknown_call',
   'wrong_batch',
 ]);
@@ -36,6 +39,8 @@ interface AnsweredCall {
   readonly call_id: CallId;
   /** Any batch when it is absent; then only an answer counts, and no other end of the question. */
   readonly batch_id?: BatchId;
+  /** The question that the call asked, by its digest; absent when the answer is about the call. */
+  readonly question?: Digest;
   /** The position from which on the answer is looked for. */
   readonly from: number;
 }
@@ -65,7 +70,12 @@ export async function firstAnswer(
   return other;
 }
 
-function answerIn({ position, event }: StreamEvent, { batch_id, call_id }: AnsweredCall): FirstAnswer | null {
+function answerIn({ position, event }: StreamEvent, { batch_id, call_id, question }: AnsweredCall): FirstAnswer | null {
+  if (question !== undefined) {
+    if (event.kind !== 'user.elicitation_result' || event.question !== question || event.call_id !== call_id)
+      return null;
+    return { position, at_ms: event.at_ms, by: event.by ?? null, what: ANSWERED[event.action], message: null };
+  }
   if (event.kind !== 'user.tool_confirmation' && event.kind !== 'user.custom_tool_result') return null;
   if (event.call_id !== call_id || (batch_id !== undefined && event.batch_id !== batch_id)) return null;
   const { at_ms, by = null } = event;
@@ -73,6 +83,8 @@ function answerIn({ position, event }: StreamEvent, { batch_id, call_id }: Answe
   const what = event.result === 'allow' ? 'allowed' : 'denied';
   return { position, at_ms, by, what, message: event.message ?? null };
 }
+
+const ANSWERED = { accept: 'answered', decline: 'declined', cancel: 'dismissed' } as const;
 
 /** An event that takes questions away without answering one. */
 function endIn({ position, event }: StreamEvent): FirstAnswer | null {

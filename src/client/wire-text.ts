@@ -1,6 +1,6 @@
 // The JSON text of a request. Both clients use it, so that both refuse a request with the same messages.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { countMarks, tooManyMarks } from '../../schemas/json-scan.ts';
+import { countMarks, tooManyMarks } from '../../schemas/json/json-scan.ts';
 import { checkJson } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, BODY_VALUES_MAX } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';

@@ -4,7 +4,8 @@ import type { Attachments, Content } from '../../schemas/content.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { RequiredAction } from './status.ts';
+import type { ElicitationAnswer } from '../../schemas/elicitation.ts';
+import type { Elicitation, RequiredAction } from './status.ts';
 
 const addressOf = ({ batch_id, call_id, arguments_digest }: RequiredAction) => ({
   batch_id,
@@ -63,4 +64,20 @@ export const fulfilling = (
   result: { success, ...(success ? {} : { needsFollowup: true }), ...(data === undefined ? {} : { data }) },
   output,
   ...(attachments === undefined ? {} : { attachments }),
+});
+
+/** Answers what a call asks. */
+export const eliciting = (
+  { batch_id, call_id, attempt, question }: Elicitation,
+  by: string,
+  { action, content }: ElicitationAnswer,
+): Ingress => ({
+  kind: 'user.elicitation_result',
+  batch_id,
+  call_id,
+  attempt,
+  question,
+  action,
+  by,
+  ...(content === undefined ? {} : { content }),
 });

@@ -6,7 +6,7 @@ import { isTerminal } from '../../reducers/call-status.ts';
 import { compactedPart, owesCompaction } from '../../reducers/compaction.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
-import { answersTo, elicitation } from './question-effects.ts';
+import { answersTo, elicitation } from './owed/question-effects.ts';
 import type { Effect, EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';

@@ -2,7 +2,7 @@
 import { nextDeadline } from '../../reducers/deadlines.ts';
 import type { HeadFacts, SessionCard } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
-import { owesBridge } from './owing.ts';
+import { owesBridge } from './owed/owing.ts';
 import { statusOf } from './status.ts';
 
 export const headFacts = (state: SessionState): HeadFacts => ({

@@ -8,7 +8,7 @@ import type { SessionStatus as Status } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { digestJson } from '../../schemas/canonical.ts';
 import { effects } from './effects.ts';
-import { needsPerson, owesBridge } from './owing.ts';
+import { needsPerson, owesBridge } from './owed/owing.ts';
 
 export interface SessionStatus {
   readonly status: Status;
@@ -52,11 +52,16 @@ export const requiredActions = (state: SessionState): readonly RequiredAction[] 
   state.active_tool_batch === null ? [] : effects(state).filter(isRequiredAction);
 
 /**
- * Names a question: its session, batch, call, tool and arguments. A model's server chooses the ids of calls and may use one
- * again, so an answer to a question that was shown earlier, or elsewhere, names it by this digest.
+ * Names a question: its session, batch, call, tool, and what it is about: the arguments of the call, or what the call asks. A
+ * model's server chooses the ids of calls and may use one again, so an answer to a question that was shown earlier, or
+ * elsewhere, names it by this digest.
  */
-export const questionDigest = ({ session_id, effect_id, tool_id, arguments_digest }: RequiredAction): Digest =>
-  digestJson({ session_id, effect_id, tool_id, arguments_digest });
+export function questionDigest(effect: PersonEffect): Digest {
+  const { session_id, effect_id, tool_id } = effect;
+  return effect.kind === 'agent.elicitation'
+    ? digestJson({ session_id, effect_id, tool_id, question: effect.question })
+    : digestJson({ session_id, effect_id, tool_id, arguments_digest: effect.arguments_digest });
+}
 
 /** The recorded preview of a question; null when there is none, or no person is asked. */
 export const previewIn = (action: RequiredAction): RecordedPreview | null =>

@@ -4,7 +4,7 @@
 import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
 import { type Json, hasHiddenFields, isPlainList, isPlainObject } from '../../schemas/json.ts';
 import { BODY_BYTES_MAX, BODY_VALUES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
-import { sealOf } from '../../schemas/sealed.ts';
+import { sealOf } from '../../schemas/json/sealed.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { wireText } from '../client/wire-text.ts';
 

@@ -20,7 +20,7 @@ import { reasonOf, whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openLevelJournal } from '../journal/level-journal.ts';
 import { describeTornTail } from '../journal/level/torn-tail.ts';
-import { owesBridge } from '../core/owing.ts';
+import { owesBridge } from '../core/owed/owing.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type Pause, pause } from '../turns.ts';

@@ -21,7 +21,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import { type Clock, sleep } from '../clock.ts';
-import { owesBridge } from '../core/owing.ts';
+import { owesBridge } from '../core/owed/owing.ts';
 import { type RequiredAction, requiredActions } from '../core/status.ts';
 import { type EndedCall, newCallEnds } from './call-ends.ts';
 import type { SessionFeed } from './feed.ts';

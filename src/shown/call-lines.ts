@@ -80,7 +80,10 @@ function consentLines({ consent, confirmations, status }: CallExplanation): read
       : [
           `  consent    ${consent.ask === 'person' ? 'a person was asked' : 'no person was asked'}: ${whyAsked(consent)}`,
         ];
-  const open = consent?.ask === 'person' && status === 'waiting' ? ['  approval   not answered yet'] : [];
+  const open =
+    consent?.ask === 'person' && status === 'waiting' && confirmations.length === 0
+      ? ['  approval   not answered yet']
+      : [];
   return [
     ...asked,
     ...confirmations.map((confirmation) => `  approval   ${describeConfirmation(confirmation)}`),

@@ -4,7 +4,7 @@ import { defineTool } from '../../schemas/define-tool.ts';
 import { type CallId, type OwnerId, type SessionId, brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
-import { sealJson } from '../../schemas/sealed.ts';
+import { sealJson } from '../../schemas/json/sealed.ts';
 import type { ToolPackage } from '../../schemas/tool-set.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';

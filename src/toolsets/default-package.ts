@@ -1,7 +1,7 @@
 // The tool package of a session that is given no other: the registry, and a profile for each family of models (AOS P7,
 // "Provider-Aligned Profile Defaults").
 import { type ToolId, brand } from '../../schemas/ids.ts';
-import { sealJson } from '../../schemas/sealed.ts';
+import { sealJson } from '../../schemas/json/sealed.ts';
 import type { ToolPackage, ToolProfile } from '../../schemas/tool-set.ts';
 import { hostTools } from './host-tools.ts';
 import { permissionTools } from './permission-tools.ts';

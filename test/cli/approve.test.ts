@@ -10,7 +10,7 @@ const approving = async (call: string) => {
   const { talk } = await newWorld();
   await talk.create(packageOf([ASKS]));
   await talk.calls(['q', 'asks']);
-  return { talk, find: () => findAction(talk.client, { call }, 'agent.tool_use') };
+  return { talk, find: () => findAction(talk.client, { call }, ['agent.tool_use']) };
 };
 
 test('a grant says which calls run without a question, with every other argument', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../schemas/limits.ts';
 import { checkJson } from '../../schemas/json.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
-import { sealJson } from '../../schemas/sealed.ts';
+import { sealJson } from '../../schemas/json/sealed.ts';
 import { wireText } from '../../src/client/wire-text.ts';
 import { copyRequest } from '../../src/engine/copy-request.ts';
 import { anyValue } from '../support/any-value.ts';

@@ -1,6 +1,6 @@
 // External runs: the calls come from a host outside, so that nothing is owed for the model.
 import { describe, expect, test } from 'vitest';
-import { owesBridge } from '../../src/core/owing.ts';
+import { owesBridge } from '../../src/core/owed/owing.ts';
 import { statusOf } from '../../src/core/status.ts';
 import { asking, owed } from '../support/consent.ts';
 import { type Session, call } from '../support/session.ts';

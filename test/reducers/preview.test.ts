@@ -2,7 +2,7 @@
 // when the answer names it (docs/consent.md).
 import { describe, expect, test } from 'vitest';
 import { PREVIEW_FILES_MAX, PREVIEW_MS, PREVIEW_PATHS_CHARS_MAX } from '../../schemas/limits.ts';
-import { owesBridge } from '../../src/core/owing.ts';
+import { owesBridge } from '../../src/core/owed/owing.ts';
 import { ASKS_WRITE, SHOWS_FREE, SHOWS_WRITE, asking, calling, owed, policyOf, statuses } from '../support/consent.ts';
 import { FREE, PERSON, READ, WRITE } from '../support/tools.ts';
 import { PREVIEW, PREVIEW_DIGEST, type Session, ZERO_DIGEST, call } from '../support/session.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { callQuestionDigest } from '../../schemas/elicitation.ts';
 import { ELICITATION_ANSWER_BYTES_MAX, QUESTIONS_PER_CALL_MAX, QUESTION_BYTES_MAX } from '../../schemas/limits.ts';
 import { statusOf } from '../../src/core/status.ts';
-import { owesBridge } from '../../src/core/owing.ts';
+import { owesBridge } from '../../src/core/owed/owing.ts';
 import { asking, calling, owed, policyOf, statuses } from '../support/consent.ts';
 import { FREE, ONCE, READ, WRITE, tool } from '../support/tools.ts';
 import { type Session, ZERO_DIGEST, call, say } from '../support/session.ts';

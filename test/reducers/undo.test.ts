@@ -4,7 +4,7 @@ import { canonicalText, digestText } from '../../schemas/canonical.ts';
 import type { Position } from '../../schemas/ids.ts';
 import { UNDOS_MAX } from '../../schemas/limits.ts';
 import { contentRefs } from '../../src/core/content-refs.ts';
-import { owesBridge } from '../../src/core/owing.ts';
+import { owesBridge } from '../../src/core/owed/owing.ts';
 import { type FieldsOf, type Session, call, session, textOf } from '../support/session.ts';
 
 type Request = FieldsOf<'UndoRequested'>;

@@ -1,6 +1,6 @@
 // The simplest reader of JSON text: it checks everything in order.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
-import { scanJson } from '../../schemas/json-scan.ts';
+import { scanJson } from '../../schemas/json/json-scan.ts';
 import { type Json, checkJson } from '../../schemas/json.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 

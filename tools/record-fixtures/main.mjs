@@ -13,6 +13,7 @@ import * as consent from './consent.mjs';
 import * as everyPart from './every-part.mjs';
 import * as modelTurns from './model-turns.mjs';
 import * as previews from './previews.mjs';
+import * as questions from './questions.mjs';
 import * as rules from './rules.mjs';
 import * as runs from './runs.mjs';
 import * as toolSets from './tool-sets.mjs';
@@ -26,7 +27,20 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 let refused = 0;
-const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules, modelTurns, attachments, previews, toolsets];
+const MODULES = [
+  runs,
+  toolSets,
+  batches,
+  undo,
+  consent,
+  everyPart,
+  rules,
+  modelTurns,
+  attachments,
+  previews,
+  questions,
+  toolsets,
+];
 for (const record of MODULES.flatMap((module) => Object.values(module))) {
   const session = record();
   const name = session.state.session_id;

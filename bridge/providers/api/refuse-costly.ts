@@ -1,6 +1,6 @@
 // Refuses JSON of a model server that would cost far more to read than to receive: a comma of one byte can become an object of
 // a hundred, and deep nesting exceeds the stack. While the bridge reads, it renews no lease.
-import { countMarks, measureJson } from '../../../schemas/json-scan.ts';
+import { countMarks, measureJson } from '../../../schemas/json/json-scan.ts';
 import { REPLY_DEPTH_MAX, REPLY_VALUES_MAX, REPLY_VALUES_SUM_MAX } from '../../../schemas/limits.ts';
 import { ProviderError } from '../provider.ts';
 

@@ -1,8 +1,9 @@
-// `refold approvals`: lists the calls that wait for a person.
+// `refold approvals`: lists the calls that wait for a person, and what calls ask.
 import { questionDigest } from '../../core/status.ts';
 import { withEngine } from '../with-engine.ts';
 import type { Output } from '../output.ts';
 import { actionLines } from '../people/describe-action.ts';
+import { questionLines } from '../people/describe-question.ts';
 import { waitingCalls } from '../people/waiting-calls.ts';
 import { readSeen } from '../people/seen-action.ts';
 
@@ -12,7 +13,11 @@ export async function approvalsCommand(dataDir: string, output: Output): Promise
     for (const action of waiting) {
       output.object({ ...action, digest: questionDigest(action) });
       if (output.json) continue;
-      for (const line of actionLines(action, await readSeen(client, action))) output.line(line);
+      const lines =
+        action.kind === 'agent.elicitation'
+          ? questionLines(action)
+          : actionLines(action, await readSeen(client, action));
+      for (const line of lines) output.line(line);
     }
     if (waiting.length === 0) output.line('no call waits for a person');
     return 0;

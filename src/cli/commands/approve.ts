@@ -13,7 +13,7 @@ import { describeGrant } from '../../shown/describe-grant.ts';
 export async function approveCommand(to: AnswerTo, options: Options, output: Output): Promise<number> {
   const grant = grantOf(options);
   let granted: string | null = null;
-  const exit = await answerCall(to, 'agent.tool_use', output, async (action, client) => {
+  const exit = await answerCall(to, ['agent.tool_use'], output, async (action, client) => {
     if (grant !== undefined) granted = describeGrant(action, grant);
     await askApproval(action, {
       client,

@@ -7,7 +7,7 @@ import { userName } from '../people/user-name.ts';
 import { type AnswerTo, answerCall, objectOption } from '../people/waiting-calls.ts';
 
 export const denyCommand = (to: AnswerTo, options: Options, output: Output): Promise<number> =>
-  answerCall(to, 'agent.tool_use', output, async (action, client) => {
+  answerCall(to, ['agent.tool_use'], output, async (action, client) => {
     const instead = objectOption(options, 'instead');
     const message = textOption(options, 'message');
     const digest = textOption(options, 'digest');

@@ -3,7 +3,7 @@
 import { PRINTS_COLORS, paint } from '../../shown/paint.ts';
 import { isInline } from '../../../schemas/content.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { type RequiredAction, previewIn, questionDigest } from '../../core/status.ts';
+import { type PersonEffect, type RequiredAction, previewIn, questionDigest } from '../../core/status.ts';
 import { allArguments, previewCall, printedDiff } from '../preview/preview-call.ts';
 import { visible } from '../../shown/visible.ts';
 import { commandFor } from '../../shown/shell-word.ts';
@@ -16,7 +16,7 @@ export interface DescribeOptions {
   /** The diff of the recorded preview: what the bridge would do. Without one, the preview is made from `readFile`. */
   readonly diff?: string | null;
   /** The other actions that wait. */
-  readonly others?: readonly RequiredAction[];
+  readonly others?: readonly PersonEffect[];
   /** How long a line may be; that of the terminal when absent. */
   readonly columns?: number;
 }
@@ -76,7 +76,7 @@ function headOf(action: RequiredAction): string {
 }
 
 /** The names of the first few actions. */
-function namesOf(actions: readonly RequiredAction[]): string {
+function namesOf(actions: readonly PersonEffect[]): string {
   const names = actions
     .slice(0, NAMES_MAX)
     .map(({ tool_name, call_id }) => visible(`${tool_name} (${call_id})`).slice(0, NAME_CHARS_MAX));

@@ -9,10 +9,19 @@ import { PREVIEW_SHOWN_WITHIN_MS } from '../../../schemas/limits.ts';
 import { REJECTIONS } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { type RequiredAction, previewIn, requiredActions } from '../../core/status.ts';
+import {
+  type Elicitation,
+  type PersonEffect,
+  type RequiredAction,
+  personEffects,
+  previewIn,
+} from '../../core/status.ts';
+import { visible } from '../../shown/visible.ts';
 import { storeContent } from '../../client/store-content.ts';
-import { allowing, denying, fulfilling } from '../../core/answers.ts';
+import { allowing, denying, eliciting, fulfilling } from '../../core/answers.ts';
+import { askQuestion } from './ask-question.ts';
 import { describeAction, wholeArguments } from './describe-action.ts';
+import { describeQuestion } from './describe-question.ts';
 import { reasonOf } from '../../files/file-failure.ts';
 import { readSeen } from './seen-action.ts';
 
@@ -40,24 +49,37 @@ export function newTerminalAsker({ client, by, readFile, print, now = Date.now, 
   let closed = false;
   const questions = newQuestions(lines, print, now);
 
-  const pending = (): readonly RequiredAction[] => (state === null || closed ? [] : requiredActions(state));
+  const pending = (): readonly PersonEffect[] => (state === null || closed ? [] : personEffects(state));
   const previews = newPreviewWait(pending);
 
-  async function ask(first: RequiredAction, withdrawn: AbortSignal): Promise<void> {
+  async function ask(effect: PersonEffect, withdrawn: AbortSignal): Promise<void> {
+    const event = await (effect.kind === 'agent.elicitation'
+      ? askForCall(effect, withdrawn)
+      : askAbout(effect, withdrawn));
+    const submitted = await client.submit(effect.session_id, { events: [event] })();
+    if (!isLeft(submitted)) return;
+    print(paint.yellow(`  ! ${visible(submitted.left.message)}. ${REJECTIONS[submitted.left.code]}`));
+    // When the call does not wait any more, the next state withdraws the prompt.
+    await ask(effect, withdrawn);
+  }
+
+  async function askAbout(first: RequiredAction, withdrawn: AbortSignal): Promise<Ingress> {
     const action = await previews.of(first);
     const seen = await readSeen(client, action);
     withdrawn.throwIfAborted();
     const others = pending().filter(({ effect_id }) => effect_id !== action.effect_id);
     describeAction(action, { readFile, ...seen, others }).forEach(print);
     const showAll = (): void => (wholeArguments(action, seen.storedArguments) ?? [UNREADABLE]).forEach(print);
-    const event = await (action.kind === 'agent.tool_use'
+    return await (action.kind === 'agent.tool_use'
       ? askConsent({ lines, questions, print, by }, action, showAll, withdrawn)
       : askWork(action, withdrawn));
-    const submitted = await client.submit(action.session_id, { events: [event] })();
-    if (!isLeft(submitted)) return;
-    print(paint.yellow(`  ! ${submitted.left.message}. ${REJECTIONS[submitted.left.code]}`));
-    // When the call does not wait any more, the next state withdraws the prompt.
-    await ask(action, withdrawn);
+  }
+
+  /** What a call asks. */
+  async function askForCall(question: Elicitation, signal: AbortSignal): Promise<Ingress> {
+    describeQuestion(question).forEach(print);
+    const answer = await askQuestion(question, { ask: (text) => questions.ask(text, signal), print });
+    return eliciting(question, by, answer);
   }
 
   async function askWork(action: RequiredAction, signal: AbortSignal): Promise<Ingress> {
@@ -136,11 +158,12 @@ interface PreviewWait {
   changed(): void;
 }
 
-function newPreviewWait(pending: () => readonly RequiredAction[]): PreviewWait {
+function newPreviewWait(pending: () => readonly PersonEffect[]): PreviewWait {
   let look: () => void = () => undefined;
   return {
     async of(action) {
-      const now = (): RequiredAction | undefined => pending().find(({ effect_id }) => effect_id === action.effect_id);
+      const now = (): RequiredAction | undefined =>
+        pending().find((other): other is RequiredAction => other.effect_id === action.effect_id);
       const isAwaited = (): boolean => 'preview_until_ms' in (now() ?? {});
       if (isAwaited()) {
         await new Promise<void>((resolve) => {
@@ -195,7 +218,7 @@ function newQuestions(lines: Interface, print: (line: string) => void, now: () =
 const SEEN_AFTER_MS = 500;
 
 /** Why a prompt ended without an answer. */
-const endOf = ({ call_id }: RequiredAction, { aborted }: AbortSignal, error: unknown): string =>
+const endOf = ({ call_id }: PersonEffect, { aborted }: AbortSignal, error: unknown): string =>
   aborted
     ? paint.dim(`  ${call_id} no longer waits`)
     : paint.yellow(`  ! ${call_id} cannot be asked about here: ${reasonOf(error)}. It waits: refold approvals`);

@@ -6,21 +6,23 @@ import { isInline } from '../../../schemas/content.ts';
 import type { Digest, EffectId } from '../../../schemas/ids.ts';
 import type { RecordedPreview } from '../../../schemas/consent.ts';
 import type { SessionState } from '../../../schemas/state.ts';
-import { type RequiredAction, previewIn, requiredActions } from '../../core/status.ts';
+import { type Elicitation, type RequiredAction, elicitations, previewIn, requiredActions } from '../../core/status.ts';
 import type { EngineClient } from '../../client/client.ts';
 import type { Output } from '../output.ts';
 import { allowing } from '../../core/answers.ts';
 import { commandFor } from '../../shown/shell-word.ts';
 import { actionLines, latePreview, previewOption } from './describe-action.ts';
+import { questionLines } from './describe-question.ts';
 import type { Asker } from './terminal-asker.ts';
 
-/** Prints every action once, with the command that answers it. */
-export function newPrintingAsker(output: Output): Asker {
+/** Prints everything that waits once, with the command that answers it; of the actions those that `shows` lets through. */
+export function newPrintingAsker(output: Output, shows: (action: RequiredAction) => boolean = () => true): Asker {
   const printed = new Set<EffectId>();
   const previewed = new Set<Digest>();
   return {
     update(state) {
-      for (const action of requiredActions(state)) {
+      for (const question of elicitations(state)) printQuestion(question);
+      for (const action of requiredActions(state).filter(shows)) {
         if (printed.has(action.effect_id)) {
           printPreview(action);
           continue;
@@ -34,6 +36,13 @@ export function newPrintingAsker(output: Output): Asker {
     },
     close: () => undefined,
   };
+
+  function printQuestion(question: Elicitation): void {
+    if (printed.has(question.effect_id)) return;
+    printed.add(question.effect_id);
+    output.object({ event: 'requires_action', action: question });
+    for (const line of questionLines(question)) output.line(`  ${line}`);
+  }
 
   /** A preview that comes after its question was printed. */
   function printPreview(action: RequiredAction): void {
@@ -56,7 +65,8 @@ const textIn = (preview: RecordedPreview | null): string | null =>
  * the call no longer waits.
  */
 export function newAllowingAsker(client: EngineClient, why: string, output: Output, againMs = AGAIN_MS): Asker {
-  const printing = newPrintingAsker(output);
+  // What a call asks, and what a person carries out, nobody may answer for a person.
+  const printing = newPrintingAsker(output, ({ kind }) => kind === 'agent.custom_tool_use');
   /** What is being answered, or was. */
   const allowed = new Set<EffectId>();
   const told = new Set<EffectId>();
@@ -80,9 +90,9 @@ export function newAllowingAsker(client: EngineClient, why: string, output: Outp
   function answerAll(): void {
     timer = null;
     if (state === null) return;
+    printing.update(state);
     for (const action of requiredActions(state)) {
-      if (action.kind === 'agent.custom_tool_use') printing.update(state);
-      else if (!allowed.has(action.effect_id)) {
+      if (action.kind === 'agent.tool_use' && !allowed.has(action.effect_id)) {
         allowed.add(action.effect_id);
         void allow(action);
       }

@@ -11,7 +11,7 @@ import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { allSessions } from '../../client/all-sessions.ts';
 import type { EngineClient } from '../../client/client.ts';
-import { type RequiredAction, requiredActions } from '../../core/status.ts';
+import { type PersonEffect, personEffects } from '../../core/status.ts';
 import type { Options } from '../command.ts';
 import { visible } from '../../shown/visible.ts';
 import { withEngine } from '../with-engine.ts';
@@ -27,14 +27,14 @@ export interface AnswerTo {
 }
 
 /** Finds the call, submits the event that `answer` makes for it, and prints the receipt. */
-export async function answerCall(
+export async function answerCall<K extends PersonEffect['kind']>(
   to: AnswerTo,
-  kind: RequiredAction['kind'],
+  kinds: readonly K[],
   output: Output,
-  answer: (action: RequiredAction, client: EngineClient) => Promise<Ingress> | Ingress,
+  answer: (action: Extract<PersonEffect, { readonly kind: K }>, client: EngineClient) => Promise<Ingress> | Ingress,
 ): Promise<number> {
   return await withEngine(to.dataDir, async (client) => {
-    const action = await findAction(client, to, kind);
+    const action = await findAction(client, to, kinds);
     const event = await answer(action, client);
     const submitted = await client.submit(action.session_id, { events: [event] })();
     if (isLeft(submitted) && isLate(submitted.left)) throw await tooLate(client, action, submitted.left);
@@ -46,29 +46,29 @@ export async function answerCall(
 }
 
 /** All calls that wait for a person, in every session or in one. */
-export async function waitingCalls(client: EngineClient, session?: SessionId): Promise<readonly RequiredAction[]> {
+export async function waitingCalls(client: EngineClient, session?: SessionId): Promise<readonly PersonEffect[]> {
   const ids: SessionId[] = session === undefined ? [] : [session];
   if (session === undefined) {
     for await (const { session_id } of allSessions(client, { status: 'requires_action' })) ids.push(session_id);
   }
-  const found: RequiredAction[] = [];
+  const found: PersonEffect[] = [];
   for (const id of ids) {
     const view = await client.session(id)();
     if (isLeft(view)) {
       if (session !== undefined) await must(() => Promise.resolve(view));
       continue;
     }
-    found.push(...requiredActions(view.right.state));
+    found.push(...personEffects(view.right.state));
   }
   return found;
 }
 
 /** The call that a command names; throws a failure that says why it cannot be answered. */
-export async function findAction(
+export async function findAction<K extends PersonEffect['kind']>(
   client: EngineClient,
   to: Omit<AnswerTo, 'dataDir'>,
-  kind: RequiredAction['kind'],
-): Promise<RequiredAction> {
+  kinds: readonly K[],
+): Promise<Extract<PersonEffect, { readonly kind: K }>> {
   const named = (await waitingCalls(client, to.session)).filter(({ call_id }) => call_id === to.call);
   const [action, another] = named;
   if (action === undefined) {
@@ -81,13 +81,13 @@ export async function findAction(
     const message = `a call "${to.call}" waits in several sessions (${ids}). Choose one with --session ID`;
     throw new CommandFailure('invalid_shape', message);
   }
-  if (action.kind === kind) return action;
-  const other = kind === 'agent.tool_use' ? 'refold answer' : 'refold approve or refold deny';
+  if ((kinds as readonly string[]).includes(action.kind)) return action as Extract<PersonEffect, { readonly kind: K }>;
+  const other = action.kind === 'agent.tool_use' ? 'refold approve or refold deny' : 'refold answer';
   throw new CommandFailure('invalid_shape', `the call "${to.call}" takes another kind of answer. Use ${other}`);
 }
 
 /** An answer to a call that was answered since it was found. */
-async function tooLate(client: EngineClient, action: RequiredAction, refused: Rejection): Promise<CommandFailure> {
+async function tooLate(client: EngineClient, action: PersonEffect, refused: Rejection): Promise<CommandFailure> {
   const { state } = await must(client.session(action.session_id));
   const from = Math.max(0, state.version - SEARCHED_EVENTS_MAX);
   const first = await firstAnswer(client, action.session_id, { ...action, from });

@@ -8,7 +8,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { RecordedEvent } from '../../../schemas/upcast.ts';
 import type { DeltaFrame } from '../../../schemas/wire.ts';
 import { effects } from '../../core/effects.ts';
-import { type RequiredAction, isRequiredAction, statusOf } from '../../core/status.ts';
+import { type Elicitation, type RequiredAction, isElicitation, isRequiredAction, statusOf } from '../../core/status.ts';
 import type { EngineClient, FollowOptions } from '../client.ts';
 import { must } from '../must.ts';
 import { RejectedError } from '../rejected-error.ts';
@@ -41,6 +41,11 @@ export interface WatchedSession {
    * with the `batch_id`, `call_id` and `arguments_digest` of the item.
    */
   readonly waiting: readonly RequiredAction[];
+  /**
+   * What calls ask, in call order (`agent.elicitation`). Answer with `user.elicitation_result`, and the `batch_id`, `call_id`,
+   * `attempt` and `question` of the item.
+   */
+  readonly questions: readonly Elicitation[];
   /** The events since the item before, in their recorded form; none in the first item, or while the model writes. */
   readonly events: readonly {
     /** Its number in the stream, from 0. */
@@ -114,6 +119,7 @@ function itemOf({ state, stateDigest, events }: FoldedTo, first: number): Watche
     status: statusOf(state),
     owed,
     waiting: owed.filter(isRequiredAction),
+    questions: owed.filter(isElicitation),
     events: events.filter(({ position }) => position >= first).map(({ position, event }) => ({ position, event })),
     deltas: [],
   };

@@ -8,6 +8,7 @@ import { rulesOf } from '../../../reducers/rules/known-rules.ts';
 import { type CodedText, errorText } from '../../../reducers/rules/rule-set.ts';
 import { phaseOf, transitionsOf } from '../../../reducers/run-phases.ts';
 import { openWaitsIn } from '../../../reducers/waits.ts';
+import { WITHDRAWN } from '../../../schemas/elicitation.ts';
 import type { CallId } from '../../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../../schemas/plan.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../../schemas/state.ts';
@@ -36,7 +37,7 @@ export interface Unmade {
 
 /**
  * The fact that answers the first open call that the copy does not make: a running one is lost, because the bridge that has
- * it never reports here; null when there is none.
+ * it never reports here. One whose attempt ended with a question, or was noted, is not continued here; null when there is none.
  */
 export function unmadeFact(state: SessionState, { text, makes }: Unmade): OwnFact | null {
   const { active_tool_batch: batch } = state;
@@ -50,7 +51,13 @@ export function unmadeFact(state: SessionState, { text, makes }: Unmade): OwnFac
   for (const { call_id, call, planned } of openCalls(batch)) {
     const { attempt } = call;
     if (call.status === 'running') return { kind: 'LeaseExpired', batch_id, call_id, attempt };
-    if (makes(planned, call)) continue;
+    // Its attempt ran elsewhere, and only there it can be continued.
+    const { question } = call;
+    if (question !== undefined) {
+      const withdrawn = { attempt, question: question.digest, ...WITHDRAWN };
+      return { kind: 'user.elicitation_result', batch_id, call_id, ...withdrawn };
+    }
+    if (call.resume === undefined && makes(planned, call)) continue;
     if (planned.executor.kind !== 'custom') {
       const report = { batch_id, call_id, attempt, plan_hash: plan.plan_hash, outcome: 'cancelled' } as const;
       return { kind: 'ToolCallSettled', ...report, code: text.code, ...answer };
@@ -76,11 +83,12 @@ interface OpenCall {
   readonly planned: PlannedToolCall;
 }
 
-/** The calls that are queued or run, without those that share the result of another. */
+/** The calls that are queued or run, or wait for the answer to what they asked, without those that share the result of another. */
 function* openCalls(batch: ActiveToolBatch): Generator<OpenCall> {
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
-    if (call?.status !== 'running' && call?.status !== 'queued') continue;
+    if (call === undefined) continue;
+    if (call.status !== 'running' && call.status !== 'queued' && call.question === undefined) continue;
     const planned = plannedOf(batch.plan, call_id)?.call;
     if (planned !== undefined && planned.shares === undefined) yield { call_id, call, planned };
   }

@@ -20,7 +20,8 @@ type OwnFactKind =
   | 'HostSessionUpdated'
   | 'ToolsetRemoved'
   | 'ConsentPolicySet'
-  | 'user.custom_tool_result';
+  | 'user.custom_tool_result'
+  | 'user.elicitation_result';
 export type OwnFact = Extract<Ingress, { readonly kind: OwnFactKind }>;
 
 /** The end of a stream: the number of its events, and its chain value. */

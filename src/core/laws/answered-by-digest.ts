@@ -7,7 +7,13 @@ import type { CallReading } from './reading.ts';
 import { isWork } from './results.ts';
 
 export function checkAnswers(judged: LawCase): readonly LawBreach[] {
-  return [...checkAnswer(judged), ...checkPermission(judged), ...checkPreviewed(judged), ...checkAmended(judged)];
+  return [
+    ...checkAnswer(judged),
+    ...checkElicited(judged),
+    ...checkPermission(judged),
+    ...checkPreviewed(judged),
+    ...checkAmended(judged),
+  ];
 }
 
 const broken = (judged: LawCase, against: number, message: string): readonly LawBreach[] => [
@@ -30,6 +36,29 @@ function checkAnswer(judged: LawCase): readonly LawBreach[] {
   }
   const fault = findAnswerFault(event, call);
   return fault === null ? [] : broken(judged, fault.against ?? batch.openedAt, fault.message);
+}
+
+/** The answer to what a call asks names the question that is open, and its attempt. */
+function checkElicited(judged: LawCase): readonly LawBreach[] {
+  const { folded, batch, call } = judged;
+  const { event } = folded;
+  if (event.kind !== 'user.elicitation_result') return [];
+  if (batch === null || call === null) {
+    return broken(
+      judged,
+      batch?.openedAt ?? -1,
+      `a person answers "${event.call_id}" of ${event.batch_id}, which is not open`,
+    );
+  }
+  const { question, call_id } = call;
+  if (question?.digest === event.question && question.attempt === event.attempt) return [];
+  const due =
+    question === null ? 'it asks nothing' : `its question is ${question.digest} of attempt ${question.attempt}`;
+  return broken(
+    judged,
+    question?.position ?? batch.openedAt,
+    `the answer to "${call_id}" is to ${event.question} of attempt ${event.attempt}, but ${due}`,
+  );
 }
 
 interface AnswerFault {

@@ -18,8 +18,10 @@ export function checkBeganOnce(judged: LawCase): readonly LawBreach[] {
     return broken(result.position, `"${call_id}" begins again: it is ${result.status}`);
   }
   if (planned.repeatable) return [];
-  if (starts && startedAt !== null) return broken(startedAt, `"${call_id}" must not be repeated, but begins again`);
-  if (!('attempt' in event) || event.attempt === 1) return [];
+  // An attempt that was left to be continued does not begin again: its work was noted, or it ended with a question.
+  if (starts && startedAt !== null && !call.left)
+    return broken(startedAt, `"${call_id}" must not be repeated, but begins again`);
+  if (!('attempt' in event) || event.attempt === 1 || call.continued) return [];
   const message = `"${call_id}" must not be repeated, but this is attempt ${event.attempt}`;
   return broken(startedAt ?? batch.openedAt, message);
 }

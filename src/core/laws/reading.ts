@@ -1,6 +1,8 @@
 // The reading of a log that the laws share: what the events so far say about the open batch. It takes the plan from the
 // state, and which calls a cancellation or a time ended; every other fact comes from the events.
 import { argumentsValue } from '../../../schemas/tool-call.ts';
+import { callStateAt } from '../../../reducers/batch-index.ts';
+import { callQuestionDigest } from '../../../schemas/elicitation.ts';
 import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import { hasMoved } from '../../../reducers/host-session.ts';
 import { type PreviewedFiles, type RecordedPreview, previewDigest } from '../../../schemas/consent.ts';
@@ -40,6 +42,15 @@ export interface CallReading {
   preview: (RecordedPreview & { readonly position: number }) | null;
   /** The files that must be as they were, because the person who allowed it named their preview; and where that is. */
   named: { readonly files: PreviewedFiles; readonly position: number } | null;
+  /** A handle of its work outside is on record: a lost bridge does not end it. */
+  noted: boolean;
+  /** How many questions it has asked. */
+  questions: number;
+  /** The question that it asks, and has no answer yet. */
+  question: { readonly digest: Digest; readonly attempt: number; readonly position: number } | null;
+  /** Its attempt was left to be continued, and no attempt has begun since; and whether one ever was. */
+  left: boolean;
+  continued: boolean;
   result: { readonly position: number; readonly status: CallResult } | null;
 }
 
@@ -93,6 +104,7 @@ export function advance(reading: Reading, folded: FoldedEvent, results: Readonly
   for (const [call, status] of results) {
     call.result = { position, status };
     call.running = false;
+    call.question = null;
   }
   if (open !== null) noteAsked(open, folded);
   noteDetached(reading, folded);
@@ -125,6 +137,11 @@ function readBatch({ batch_id, observed, plan }: ActiveToolBatch, openedAt: numb
       moved: false,
       preview: null,
       named: null,
+      noted: false,
+      questions: 0,
+      question: null,
+      left: false,
+      continued: false,
       result: status === null ? null : { position: openedAt, status },
     };
   });
@@ -181,8 +198,13 @@ function noteAsked(open: BatchReading, folded: FoldedEvent): void {
   const { event, after } = folded;
   const moved = noteMoved(open, folded);
   const own = 'call_id' in event ? open.byId.get(event.call_id) : undefined;
-  for (const call of moved || changesRules(folded) ? open.calls : own === undefined ? [] : [own]) {
+  const all = moved || changesRules(folded) || event.kind === 'TimeReached';
+  for (const call of all ? open.calls : own === undefined ? [] : [own]) {
     const { planned, observed } = call;
+    const asksNow = call.question;
+    if (asksNow !== null && !hasQuestion(folded, call)) call.question = null;
+    // What a call asks is answered first: its next attempt is judged then.
+    if (call.question !== null || !(moved || changesRules(folded) || asksNow !== null || call === own)) continue;
     if (planned === null || call.result !== null || call.running || call.answered) continue;
     if (isAmended(planned) && !call.moved) continue;
     const tool = after.tool_registry[planned.tool_id];
@@ -193,6 +215,10 @@ function noteAsked(open: BatchReading, folded: FoldedEvent): void {
     call.named = null;
   }
 }
+
+/** Whether the call has an open question after the event, as the state has it: a time or an end may withdraw one. */
+const hasQuestion = ({ after }: FoldedEvent, { index }: CallReading): boolean =>
+  after.active_tool_batch !== null && callStateAt(after.active_tool_batch, index)?.question !== undefined;
 
 /** A person gave the call with these arguments. */
 const isAmended = ({ consent }: PlannedToolCall): boolean =>
@@ -206,14 +232,35 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
   if (event.kind === 'ToolCallStarted') {
     call.startedAt = position;
     call.running = true;
-  } else if (event.kind === 'CallPreviewed') {
+    call.left = false;
+  } else if (event.kind === 'ToolCallNoted') call.noted = true;
+  else if (event.kind === 'ToolCallAsked') noteQuestion(call, event, position);
+  else if (event.kind === 'user.elicitation_result') call.question = null;
+  else if (event.kind === 'CallPreviewed') {
     const { preview } = event;
     call.preview = 'files' in preview ? { ...preview, digest: previewDigest(preview), position } : null;
-  } else if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') call.running = false;
-  else if (event.kind === 'user.tool_confirmation' && isBound(call, event)) {
+  } else if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
+    if (event.kind === 'LeaseExpired' && call.noted) leave(call);
+    call.running = false;
+    call.question = null;
+  } else if (event.kind === 'user.tool_confirmation' && isBound(call, event)) {
     if (event.result === 'allow') noteAllowed(open, call, { event, position, before });
     else if (event.instead !== undefined) reading.amended = [...reading.amended, event.instead].slice(-AMENDED_MAX);
   }
+}
+
+function noteQuestion(call: CallReading, event: EventOfKind<'ToolCallAsked'>, position: number): void {
+  call.questions += 1;
+  call.question = { digest: callQuestionDigest(event.question, call.questions), attempt: event.attempt, position };
+  if (event.resume === undefined) return;
+  call.running = false;
+  leave(call);
+}
+
+/** Its attempt is over, and another one continues it. */
+function leave(call: CallReading): void {
+  call.left = true;
+  call.continued = true;
 }
 
 type Answer = Pick<EventOfKind<'user.tool_confirmation'>, 'arguments_digest'>;

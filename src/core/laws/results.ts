@@ -55,7 +55,9 @@ function statusBy(folded: FoldedEvent, call: CallReading): CallResult | null {
   const { event } = folded;
   if (event.kind === 'user.custom_tool_result') return event.result.success ? 'succeeded' : 'failed';
   if (event.kind === 'user.tool_confirmation') return event.result === 'deny' ? 'denied' : null;
-  const next = call.planned?.repeatable === true ? nextAttempt(statusAfter(folded, call)) : 'none';
+  if (event.kind === 'user.elicitation_result') return statusAfter(folded, call) === 'rejected' ? 'rejected' : null;
+  const again = call.planned?.repeatable === true || (event.kind === 'LeaseExpired' && call.noted);
+  const next = again ? nextAttempt(statusAfter(folded, call)) : 'none';
   if (event.kind === 'LeaseExpired') {
     if (next !== 'none') return next;
     return call.planned?.repeatable === true ? 'cancelled' : 'unknown';

@@ -2,6 +2,7 @@
 // each codec accepts exactly its type.
 import { type Codec, either, integer, jsonObject, nullable, oneOf, shape, text } from '../../../schemas/codec.ts';
 import { BlobText } from '../../../schemas/content.ts';
+import { CallQuestion } from '../../../schemas/elicitation.ts';
 import { BatchId, CallId, Digest, EffectId, RunId, SessionId, TimeMs } from '../../../schemas/ids.ts';
 import { DELTAS_CHARS_MAX, INLINE_CHARS_MAX, MESSAGE_CHARS_MAX } from '../../../schemas/limits.ts';
 import { RunOutcome, Usage } from '../../../schemas/run.ts';
@@ -48,13 +49,13 @@ export const CLIENT_EVENT_SHAPES: { readonly [Name in keyof ClientEventData]: Co
       ...called,
       request_id: EffectId,
       task_id: SessionId,
-      kind: oneOf('kind', ['permission', 'question']),
+      kind: oneOf('kind', ['permission', 'question', 'elicitation']),
       question: text('a question', { max: 512 }),
       created_at: TimeMs,
       batch_id: BatchId,
       arguments_digest: Digest,
     },
-    { expires_at: TimeMs },
+    { expires_at: TimeMs, asked: CallQuestion, attempt: integer('attempt', 1), question_digest: Digest },
   ),
   hitl_resolved: shape('HitlResolved', {
     request_id: EffectId,

@@ -1,5 +1,6 @@
 // The events of a client stream (September, "What a tool call looks like in the SSE stream"). Fields that a source has keep
 // its names; times are milliseconds since 1970.
+import type { CallQuestion } from '../../../schemas/elicitation.ts';
 import type { BlobText } from '../../../schemas/content.ts';
 import type { BatchId, CallId, Digest, EffectId, RunId, SessionId } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -61,8 +62,8 @@ export interface HitlRequestData extends ToolCallData {
   readonly request_id: EffectId;
   /** The session. */
   readonly task_id: SessionId;
-  /** A permission for the call, or its result. */
-  readonly kind: 'permission' | 'question';
+  /** A permission for the call, or its result; `elicitation`: what the call itself asks. */
+  readonly kind: 'permission' | 'question' | 'elicitation';
   /** The question in words. */
   readonly question: string;
   /** When it was asked. */
@@ -73,6 +74,12 @@ export interface HitlRequestData extends ToolCallData {
   readonly arguments_digest: Digest;
   /** When the question expires; absent when it does not. */
   readonly expires_at?: number;
+  /** What the call asks: its message, who asks, the schema of an answer, an address to show. Only of an `elicitation`. */
+  readonly asked?: CallQuestion;
+  /** The attempt that asks, and the digest of its question: an answer to an `elicitation` names both. */
+  readonly attempt?: number;
+  /** As `attempt`. */
+  readonly question_digest?: Digest;
 }
 
 /** A question is closed. */
@@ -83,7 +90,10 @@ export interface HitlResolvedData {
   readonly task_id: SessionId;
   /** The call that it was about. */
   readonly tool_call_id: CallId;
-  /** `yes`, `no`, or the result that a person gave; null when nobody answered this question. */
+  /**
+   * `yes`, `no`, or the result that a person gave; of an `elicitation` the content of the answer as JSON, `accept`, `decline` or
+   * `cancel`. Null when nobody answered this question.
+   */
   readonly answer: StreamedText | null;
 }
 

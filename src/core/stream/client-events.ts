@@ -2,6 +2,7 @@
 // so that a reader can begin at any position.
 import { callStateAt, changedBetween } from '../../../reducers/batch-index.ts';
 import { isTerminal } from '../../../reducers/call-status.ts';
+import { canonicalText } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { RunId } from '../../../schemas/ids.ts';
@@ -111,8 +112,12 @@ function* closedQuestions(folded: FoldedEvent): Generator<ClientEvent> {
 
 /** What a person answered to this question with this event. */
 function answerIn(event: IngressEvent, batch: ActiveToolBatch, { planned }: Question): StreamedText | null {
-  if (event.kind !== 'user.tool_confirmation' && event.kind !== 'user.custom_tool_result') return null;
+  if (!('call_id' in event) || !('batch_id' in event)) return null;
   if (event.batch_id !== batch.batch_id || event.call_id !== planned.call_id) return null;
+  if (event.kind === 'user.elicitation_result') {
+    return event.content === undefined ? event.action : canonicalText(event.content);
+  }
+  if (event.kind !== 'user.tool_confirmation' && event.kind !== 'user.custom_tool_result') return null;
   if (event.kind === 'user.custom_tool_result') return textOf(event.output);
   return event.result === 'allow' ? 'yes' : 'no';
 }
@@ -125,7 +130,7 @@ function* openedQuestions({ event, before, after }: FoldedEvent): Generator<Clie
     const asked = questionAt(now, index);
     const call = now.observed[index];
     if (asked === null || call === undefined || questionAt(was, index)?.request_id === asked.request_id) continue;
-    const { request_id, kind, planned } = asked;
+    const { request_id, kind, planned, open } = asked;
     const due = callStateAt(now, index)?.due_at_ms;
     yield {
       event: 'hitl_request',
@@ -133,8 +138,7 @@ function* openedQuestions({ event, before, after }: FoldedEvent): Generator<Clie
         request_id,
         task_id: after.session_id,
         kind,
-        question:
-          kind === 'permission' ? `Allow the call of ${call.tool_name}?` : `What is the result of ${call.tool_name}?`,
+        question: open?.asked.message ?? QUESTIONS[kind](call.tool_name),
         created_at: event.at_ms,
         tool: call.tool_name,
         tool_call_id: call.call_id,
@@ -142,10 +146,17 @@ function* openedQuestions({ event, before, after }: FoldedEvent): Generator<Clie
         batch_id: now.batch_id,
         arguments_digest: planned.arguments_digest,
         ...(due === undefined ? {} : { expires_at: due }),
+        ...(open === undefined ? {} : { asked: open.asked, attempt: open.attempt, question_digest: open.digest }),
       },
     };
   }
 }
+
+const QUESTIONS: Readonly<Record<Question['kind'], (tool: string) => string>> = {
+  permission: (tool) => `Allow the call of ${tool}?`,
+  question: (tool) => `What is the result of ${tool}?`,
+  elicitation: (tool) => `${tool} asks`,
+};
 
 /** The runs that the event ends and starts. A run may do both in one event. */
 function* lifecycle({ event, before, after }: FoldedEvent): Generator<ClientEvent> {

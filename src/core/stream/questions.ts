@@ -2,6 +2,7 @@
 // keeps its questions.
 import { callStateAt, changedBetween, plannedOf, positionOf } from '../../../reducers/batch-index.ts';
 import { openWaitsIn } from '../../../reducers/waits.ts';
+import type { OpenQuestion } from '../../../schemas/elicitation.ts';
 import type { EffectId } from '../../../schemas/ids.ts';
 import { brand } from '../../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../../schemas/plan.ts';
@@ -10,10 +11,12 @@ import type { ActiveToolBatch } from '../../../schemas/state.ts';
 /** A question about one call. */
 export interface Question {
   readonly request_id: EffectId;
-  readonly kind: 'permission' | 'question';
+  readonly kind: 'permission' | 'question' | 'elicitation';
   /** Among the observed calls. */
   readonly index: number;
   readonly planned: PlannedToolCall;
+  /** What the call itself asks, and in which attempt. */
+  readonly open?: Pick<OpenQuestion, 'asked' | 'digest'> & { readonly attempt: number };
 }
 
 /** The calls whose questions an event may have opened or closed: of the batch before it, and of the same batch after it. */
@@ -33,8 +36,12 @@ export function questionAt(batch: ActiveToolBatch | null, index: number): Questi
   const id = batch?.observed[index]?.call_id;
   if (batch === null || id === undefined || positionOf(batch, id) !== index) return null;
   const planned = plannedOf(batch.plan, id)?.call;
-  const status = callStateAt(batch, index)?.status;
+  const { attempt = 1, question: open, questions = 1, status } = callStateAt(batch, index) ?? {};
   if (planned === undefined || planned.shares !== undefined) return null;
+  if (open !== undefined) {
+    const request_id = brand<'EffectId'>(`${batch.batch_id}/${id}/${attempt}/ask-${questions}`);
+    return { request_id, kind: 'elicitation', index, planned, open: { ...open, attempt } };
+  }
   const named = (what: 'confirm' | 'fulfil'): EffectId => brand(`${batch.batch_id}/${id}/${what}`);
   if (status === 'waiting') return { request_id: named('confirm'), kind: 'permission', index, planned };
   const isAsked = status === 'queued' && planned.executor.kind === 'custom' && openWaitsIn(batch, id).length === 0;

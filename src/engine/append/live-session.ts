@@ -10,7 +10,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit } from '../../../schemas/wire.ts';
 import type { Clock } from '../../clock.ts';
 import type { JournalCommit } from '../../journal/journal.ts';
-import { owesBridge } from '../../core/owing.ts';
+import { owesBridge } from '../../core/owed/owing.ts';
 import { headFacts } from '../../core/session-head.ts';
 import { recordedNothing, tellError, writeFault } from '../faults.ts';
 import type { LoadedFrom, LoadedSession } from '../sessions/load-session.ts';

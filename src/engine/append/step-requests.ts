@@ -8,7 +8,7 @@ import type { Position, SessionId } from '../../../schemas/ids.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
-import { owesBridge } from '../../core/owing.ts';
+import { owesBridge } from '../../core/owed/owing.ts';
 import { foldNew } from '../../core/step.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type CheckWaits, type RequestBudget, newRequestBudget } from '../edge/budget.ts';

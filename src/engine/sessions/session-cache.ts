@@ -5,7 +5,7 @@ import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionId } from '../../../schemas/ids.ts';
 import { LOADED_TOGETHER, RETRY_MS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
-import { owesBridge } from '../../core/owing.ts';
+import { owesBridge } from '../../core/owed/owing.ts';
 import type { SessionStatus } from '../../../schemas/session-head.ts';
 import { statusOf } from '../../core/status.ts';
 import { openKeyedWork } from '../../blobs/keyed-work.ts';

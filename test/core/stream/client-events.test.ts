@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isTerminal } from '../../../reducers/call-status.ts';
 import type { SessionState } from '../../../schemas/state.ts';
-import { type StreamedEvent, replay, requiredActions } from '../../../src/core/index.ts';
+import { type StreamedEvent, replay, personEffects } from '../../../src/core/index.ts';
 import { arbitrary } from '../../../src/testing/arbitraries.ts';
 import { recordsOf } from '../../audit/records.ts';
 import { FIXTURES, checkStream, fixtureRecords, projected } from '../../support/client-streams.ts';
@@ -27,7 +27,7 @@ function fitsState(events: readonly StreamedEvent[], state: SessionState): boole
   const open = checkStream(events);
   expect([...open.calls].sort()).toEqual([...openCalls(state)].sort());
   expect([...open.runs]).toEqual(state.run === null ? [] : [state.run.run_id]);
-  const asked = requiredActions(state).map(({ effect_id }) => effect_id);
+  const asked = personEffects(state).map(({ effect_id }) => effect_id);
   expect([...open.questions].sort()).toEqual(asked.sort());
   return true;
 }

@@ -1,5 +1,5 @@
 // One hostile request, and what a case of the corpus needs to make its requests.
-import { countMarks } from '../../../schemas/json-scan.ts';
+import { countMarks } from '../../../schemas/json/json-scan.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { EngineClient } from '../../../src/client/client.ts';
 

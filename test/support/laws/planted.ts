@@ -196,7 +196,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   'a call that must not be repeated has a second attempt': (of) =>
     sites(of, 'ToolCallSettled').flatMap((site) => {
       const { event, position, openedAt } = site;
-      if (!isWork(event) || plannedIn(site, event)?.repeatable !== false) return [];
+      // A second attempt continues what an earlier one left.
+      if (!isWork(event) || event.attempt > 1 || plannedIn(site, event)?.repeatable !== false) return [];
       const began = of.folded.find(
         (one) => one.event.kind === 'ToolCallStarted' && isSame(one.event, event) && one.position < position,
       );

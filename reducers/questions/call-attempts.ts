@@ -1,8 +1,8 @@
 // What an attempt of a call leaves to the next one, and what it takes with it.
-import { type ElicitationAnswer, WITHDRAWN } from '../schemas/elicitation.ts';
-import { invariant } from '../schemas/rejection.ts';
-import type { CallState } from '../schemas/state.ts';
-import { inOrder } from './next-state.ts';
+import { type ElicitationAnswer, WITHDRAWN } from '../../schemas/elicitation.ts';
+import { invariant } from '../../schemas/rejection.ts';
+import type { CallState } from '../../schemas/state.ts';
+import { inOrder } from '../next-state.ts';
 
 /** The next attempt, queued. What only the attempt before had is gone: its bridge, its question, an answer it was owed. */
 function nextAttempt(call: CallState): CallState {

@@ -1,8 +1,8 @@
 // Linear passes over JSON text before it is parsed. `JSON.parse` takes seconds over deep nesting and silently keeps the
 // last of two equal keys. A quick pass bounds the nesting and counts the keys: when the parsed value has fewer keys, one
 // was given twice. A slow pass finds what is wrong and where. Neither checks the grammar; the parser does.
-import { JSON_DEPTH_MAX, JSON_NODES_MAX } from './limits.ts';
-import { pointerSegment, type Rejection, reject } from './rejection.ts';
+import { JSON_DEPTH_MAX, JSON_NODES_MAX } from '../limits.ts';
+import { pointerSegment, type Rejection, reject } from '../rejection.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

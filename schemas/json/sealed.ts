@@ -1,8 +1,8 @@
 // Sealed values: frozen JSON values made here, which later layers recognise. Large values that many requests contain, such
 // as a tool package, are then passed on by reference, neither copied nor checked again.
-import { assertJson, canonicalText } from './canonical.ts';
+import { assertJson, canonicalText } from '../canonical.ts';
 import { countMarks } from './json-scan.ts';
-import { type Json, freezeJson } from './json.ts';
+import { type Json, freezeJson } from '../json.ts';
 
 /** The recorded measures of a sealed value. */
 export interface Seal {

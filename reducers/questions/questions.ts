@@ -1,11 +1,11 @@
 // Calls that outlive their bridge, and calls that ask (docs/consent.md, "Questions of calls"): the handle of work outside, the
 // question of a running call, its answer. Each function folds one kind of event.
-import { type ElicitationAnswer, callQuestionDigest } from '../schemas/elicitation.ts';
-import type { EventOfKind } from '../schemas/event.ts';
-import type { CallId } from '../schemas/ids.ts';
-import { type BatchEdit, editBatch } from './batch-edit.ts';
+import { type ElicitationAnswer, callQuestionDigest } from '../../schemas/elicitation.ts';
+import type { EventOfKind } from '../../schemas/event.ts';
+import type { CallId } from '../../schemas/ids.ts';
+import { type BatchEdit, editBatch } from '../batch-edit.ts';
 import { afterAnswer } from './call-attempts.ts';
-import { type NextState, inOrder } from './next-state.ts';
+import { type NextState, inOrder } from '../next-state.ts';
 
 export function noteHandle(next: NextState, { call_id, handle }: EventOfKind<'ToolCallNoted'>): void {
   const edit = editBatch(next);
@@ -14,7 +14,7 @@ export function noteHandle(next: NextState, { call_id, handle }: EventOfKind<'To
 }
 
 /** A question stays open as long as one about a permission. With `resume` no bridge has the call any more. */
-export function askQuestion(next: NextState, event: EventOfKind<'ToolCallAsked'>): void {
+export function foldQuestion(next: NextState, event: EventOfKind<'ToolCallAsked'>): void {
   const { call_id, question: asked, resume: state } = event;
   const edit = editBatch(next);
   const { answer: _ofTheOneBefore, ...call } = edit.call(call_id);
@@ -35,7 +35,7 @@ export function askQuestion(next: NextState, event: EventOfKind<'ToolCallAsked'>
   edit.finish();
 }
 
-export function answerQuestion(next: NextState, event: EventOfKind<'user.elicitation_result'>): void {
+export function foldAnswer(next: NextState, event: EventOfKind<'user.elicitation_result'>): void {
   const { action, content, call_id } = event;
   const edit = editBatch(next);
   answerOpen(edit, call_id, content === undefined ? { action } : { action, content });

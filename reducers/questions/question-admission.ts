@@ -1,13 +1,13 @@
 // Admission of notes and questions of running calls, and of the answers to these questions: an answer names the call, its
 // attempt and the digest of the question that is open, so it counts once, and never for another question.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { elicitationBytes } from '../schemas/elicitation.ts';
-import type { EventOfKind } from '../schemas/event.ts';
-import { ELICITATION_ANSWER_BYTES_MAX, QUESTIONS_PER_CALL_MAX, QUESTION_BYTES_MAX } from '../schemas/limits.ts';
-import { type Rejection, reject } from '../schemas/rejection.ts';
-import type { CallState, SessionState } from '../schemas/state.ts';
-import { alreadySettled, findCall, findOpenCall } from './batch-admission.ts';
-import { isTerminal } from './call-status.ts';
+import { elicitationBytes } from '../../schemas/elicitation.ts';
+import type { EventOfKind } from '../../schemas/event.ts';
+import { ELICITATION_ANSWER_BYTES_MAX, QUESTIONS_PER_CALL_MAX, QUESTION_BYTES_MAX } from '../../schemas/limits.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { CallState, SessionState } from '../../schemas/state.ts';
+import { alreadySettled, findCall, findOpenCall } from '../batch-admission.ts';
+import { isTerminal } from '../call-status.ts';
 
 export function admitNoted(state: SessionState, event: EventOfKind<'ToolCallNoted'>): Rejection | null {
   const found = findOpenCall(state, event);

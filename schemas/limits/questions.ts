@@ -1,4 +1,4 @@
-// The bounds of what running calls note and ask; part of `schemas/limits.ts`, which exports them.
+// The bounds of what running calls note and ask.
 
 /** Longest message of a question that a call asks, in UTF-16 units. A longer one is refused. */
 export const QUESTION_MESSAGE_CHARS_MAX = 4_096;

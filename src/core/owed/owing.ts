@@ -2,14 +2,14 @@
 // append, so a batch of ten thousand calls must not be examined anew for each of them. For a batch in which calls wait for
 // people or times, the position of one call that answers the question is kept beside its plan. When that call has changed,
 // only calls that have changed since, or that wait for those, and calls that were never examined, can take its place.
-import { callStateAt, dependentsOf, plannedOf, positionOf } from '../../reducers/batch-index.ts';
-import { isTerminal } from '../../reducers/call-status.ts';
-import { hasNotWaited, openWaitsIn } from '../../reducers/waits.ts';
-import type { CallId } from '../../schemas/ids.ts';
-import { CALL_PAGE_SIZE } from '../../schemas/limits.ts';
-import type { ToolBatchPlan } from '../../schemas/plan.ts';
-import { type RunPhase, isExternal } from '../../schemas/run.ts';
-import type { ActiveToolBatch, SessionState } from '../../schemas/state.ts';
+import { callStateAt, dependentsOf, plannedOf, positionOf } from '../../../reducers/batch-index.ts';
+import { isTerminal } from '../../../reducers/call-status.ts';
+import { hasNotWaited, openWaitsIn } from '../../../reducers/waits.ts';
+import type { CallId } from '../../../schemas/ids.ts';
+import { CALL_PAGE_SIZE } from '../../../schemas/limits.ts';
+import type { ToolBatchPlan } from '../../../schemas/plan.ts';
+import { type RunPhase, isExternal } from '../../../schemas/run.ts';
+import type { ActiveToolBatch, SessionState } from '../../../schemas/state.ts';
 
 /**
  * True when an effect is owed that a bridge does, or when a bridge holds a call that runs: the session must be in memory, so

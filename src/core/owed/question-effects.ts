@@ -1,10 +1,10 @@
 // The effects of calls that ask: the question, for a person, and the answer, for the bridge that holds the call.
-import { callStateOf } from '../../reducers/batch-index.ts';
-import type { EffectOfKind } from '../../schemas/effect.ts';
-import { brand } from '../../schemas/ids.ts';
-import type { PlannedToolCall } from '../../schemas/plan.ts';
-import { invariant } from '../../schemas/rejection.ts';
-import type { ActiveToolBatch, CallState, SessionState } from '../../schemas/state.ts';
+import { callStateOf } from '../../../reducers/batch-index.ts';
+import type { EffectOfKind } from '../../../schemas/effect.ts';
+import { brand } from '../../../schemas/ids.ts';
+import type { PlannedToolCall } from '../../../schemas/plan.ts';
+import { invariant } from '../../../schemas/rejection.ts';
+import type { ActiveToolBatch, CallState, SessionState } from '../../../schemas/state.ts';
 
 /** What the call itself asks. */
 export function elicitation(
