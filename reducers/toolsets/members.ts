@@ -27,7 +27,11 @@ export const knownToolset = (toolsets: Toolsets | undefined, name: string): Tool
   toolsets !== undefined && Object.hasOwn(toolsets, name) ? toolsets[name] : undefined;
 
 /** Whether something of it was approved. */
-export const hasApprovals = ({ pins }: Toolset): boolean => Object.keys(pins).length > 0;
+export function hasApprovals({ pins }: Toolset): boolean {
+  // Asked for each tool of a toolset, so that its pins are not listed.
+  for (const id in pins) if (Object.hasOwn(pins, id)) return true;
+  return false;
+}
 
 /** The registered tools except those of this toolset. */
 export const toolsBeside = (
