@@ -20,9 +20,7 @@ export function questionFields(schema: JsonObject | undefined): readonly Questio
   if (schema === undefined) return [];
   const { type, properties = {}, required = [] } = schema;
   if (type !== 'object' || !isPlainObject(properties) || !Array.isArray(required)) return null;
-  const fields = Object.entries(properties).map(([name, field]) =>
-    fieldOf(name, field as Json, required.includes(name)),
-  );
+  const fields = Object.entries(properties).map(([name, field]) => fieldOf(name, field, required.includes(name)));
   return fields.some((field) => field === null) || fields.length > FIELDS_MAX ? null : (fields as QuestionField[]);
 }
 
@@ -43,8 +41,11 @@ function fieldOf(name: string, schema: Json, required: boolean): QuestionField |
   if (kind === undefined || !Object.hasOwn(KINDS, type as string)) return null;
   const isChoice = values !== undefined;
   if (isChoice && !(kind === 'text' && isTexts(values))) return null;
-  const note = [title, description].filter((part) => typeof part === 'string' && part !== '').join(': ');
-  const proposed = ['string', 'number', 'boolean'].includes(typeof proposal) ? String(proposal) : null;
+  const note = [title, description]
+    .flatMap((part) => (typeof part === 'string' && part !== '' ? [part] : []))
+    .join(': ');
+  const isPlain = typeof proposal === 'string' || typeof proposal === 'number' || typeof proposal === 'boolean';
+  const proposed = isPlain ? String(proposal) : null;
   return { name, kind: isChoice ? 'choice' : kind, note, choices: isChoice ? values : [], required, proposed };
 }
 

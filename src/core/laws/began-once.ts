@@ -1,5 +1,6 @@
 // A call that must not be repeated began once (docs/design.md, law 12).
 import { type LawBreach, type LawCase, breachOf } from './breach.ts';
+import type { CallReading } from './reading.ts';
 import { isWork } from './results.ts';
 
 export function checkBeganOnce(judged: LawCase): readonly LawBreach[] {
@@ -17,13 +18,17 @@ export function checkBeganOnce(judged: LawCase): readonly LawBreach[] {
   if (starts && result !== null && !REFUSED.has(result.status)) {
     return broken(result.position, `"${call_id}" begins again: it is ${result.status}`);
   }
-  if (planned.repeatable) return [];
-  // An attempt that was left to be continued does not begin again: its work was noted, or it ended with a question.
-  if (starts && startedAt !== null && !call.left)
-    return broken(startedAt, `"${call_id}" must not be repeated, but begins again`);
-  if (!('attempt' in event) || event.attempt === 1 || call.continued) return [];
-  const message = `"${call_id}" must not be repeated, but this is attempt ${event.attempt}`;
-  return broken(startedAt ?? batch.openedAt, message);
+  const again = planned.repeatable ? null : againOf(event, call);
+  return again === null ? [] : broken(startedAt ?? batch.openedAt, `"${call_id}" must not be repeated, but ${again}`);
+}
+
+/**
+ * How a call that must not be repeated begins again; null when it does not. An attempt that was left to be continued does not:
+ * its work was noted, or it ended with a question.
+ */
+function againOf(event: LawCase['folded']['event'], { startedAt, left, continued }: CallReading): string | null {
+  if (event.kind === 'ToolCallStarted' && startedAt !== null && !left) return 'begins again';
+  return 'attempt' in event && event.attempt > 1 && !continued ? `this is attempt ${event.attempt}` : null;
 }
 
 /** That such a call begins breaks another law. */

@@ -198,15 +198,11 @@ function noteAsked(open: BatchReading, folded: FoldedEvent): void {
   const { event, after } = folded;
   const moved = noteMoved(open, folded);
   const own = 'call_id' in event ? open.byId.get(event.call_id) : undefined;
-  const all = moved || changesRules(folded) || event.kind === 'TimeReached';
-  for (const call of all ? open.calls : own === undefined ? [] : [own]) {
+  const anew = moved || changesRules(folded);
+  for (const call of anew || event.kind === 'TimeReached' ? open.calls : own === undefined ? [] : [own]) {
     const { planned, observed } = call;
-    const asksNow = call.question;
-    if (asksNow !== null && !hasQuestion(folded, call)) call.question = null;
-    // What a call asks is answered first: its next attempt is judged then.
-    if (call.question !== null || !(moved || changesRules(folded) || asksNow !== null || call === own)) continue;
-    if (planned === null || call.result !== null || call.running || call.answered) continue;
-    if (isAmended(planned) && !call.moved) continue;
+    if (!isJudgedNow(call, folded, anew || call === own)) continue;
+    if (planned === null || (isAmended(planned) && !call.moved)) continue;
     const tool = after.tool_registry[planned.tool_id];
     if (tool === undefined || after.consent === undefined) continue;
     if (decideConsent(after.consent, tool, argumentsValue(observed)).decision !== 'ask') continue;
@@ -214,6 +210,17 @@ function noteAsked(open: BatchReading, folded: FoldedEvent): void {
     call.allowedAt = null;
     call.named = null;
   }
+}
+
+/**
+ * Whether the fold judges the call again: with all others, after its own report, or because its question has ended. What a call
+ * asks is answered first: its next attempt is judged then.
+ */
+function isJudgedNow(call: CallReading, folded: FoldedEvent, named: boolean): boolean {
+  const asked = call.question !== null;
+  if (asked && !hasQuestion(folded, call)) call.question = null;
+  const { question, result, running, answered } = call;
+  return question === null && result === null && !running && !answered && (named || asked);
 }
 
 /** Whether the call has an open question after the event, as the state has it: a time or an end may withdraw one. */
@@ -229,14 +236,11 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
   if (!('batch_id' in event) || !('call_id' in event) || event.batch_id !== open.batch_id) return;
   const call = open.byId.get(event.call_id);
   if (call === undefined) return;
+  noteLeft(call, event, position);
   if (event.kind === 'ToolCallStarted') {
     call.startedAt = position;
     call.running = true;
-    call.left = false;
-  } else if (event.kind === 'ToolCallNoted') call.noted = true;
-  else if (event.kind === 'ToolCallAsked') noteQuestion(call, event, position);
-  else if (event.kind === 'user.elicitation_result') call.question = null;
-  else if (event.kind === 'CallPreviewed') {
+  } else if (event.kind === 'CallPreviewed') {
     const { preview } = event;
     call.preview = 'files' in preview ? { ...preview, digest: previewDigest(preview), position } : null;
   } else if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
@@ -247,6 +251,16 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
     if (event.result === 'allow') noteAllowed(open, call, { event, position, before });
     else if (event.instead !== undefined) reading.amended = [...reading.amended, event.instead].slice(-AMENDED_MAX);
   }
+}
+
+/** What an event says of what an attempt of the call notes, asks and leaves. */
+function noteLeft(call: CallReading, event: FoldedEvent['event'], position: number): void {
+  if (event.kind === 'ToolCallStarted') call.left = false;
+  else if (event.kind === 'ToolCallNoted') call.noted = true;
+  else if (event.kind === 'ToolCallAsked') noteQuestion(call, event, position);
+  else if (event.kind === 'LeaseExpired' && call.noted) leave(call);
+  const ends = event.kind === 'user.elicitation_result' || event.kind === 'ToolCallSettled';
+  if (ends || event.kind === 'LeaseExpired') call.question = null;
 }
 
 function noteQuestion(call: CallReading, event: EventOfKind<'ToolCallAsked'>, position: number): void {

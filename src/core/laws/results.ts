@@ -56,15 +56,20 @@ function statusBy(folded: FoldedEvent, call: CallReading): CallResult | null {
   if (event.kind === 'user.custom_tool_result') return event.result.success ? 'succeeded' : 'failed';
   if (event.kind === 'user.tool_confirmation') return event.result === 'deny' ? 'denied' : null;
   if (event.kind === 'user.elicitation_result') return statusAfter(folded, call) === 'rejected' ? 'rejected' : null;
-  const again = call.planned?.repeatable === true || (event.kind === 'LeaseExpired' && call.noted);
-  const next = again ? nextAttempt(statusAfter(folded, call)) : 'none';
-  if (event.kind === 'LeaseExpired') {
-    if (next !== 'none') return next;
-    return call.planned?.repeatable === true ? 'cancelled' : 'unknown';
-  }
+  if (event.kind === 'LeaseExpired') return lostBy(folded, call);
   if (event.kind !== 'ToolCallSettled') return null;
   const outcome = outcomeOf(event);
-  return outcome === 'failed' && event.retryable === true && next !== 'none' ? next : outcome;
+  if (outcome !== 'failed' || event.retryable !== true || call.planned?.repeatable !== true) return outcome;
+  const next = nextAttempt(statusAfter(folded, call));
+  return next === 'none' ? outcome : next;
+}
+
+/** A repeatable call, and one whose work was noted, has a next attempt, unless its run is ending. */
+function lostBy(folded: FoldedEvent, call: CallReading): CallResult | null {
+  const repeatable = call.planned?.repeatable === true;
+  const next = repeatable || call.noted ? nextAttempt(statusAfter(folded, call)) : 'none';
+  if (next !== 'none') return next;
+  return repeatable ? 'cancelled' : 'unknown';
 }
 
 /** What becomes of the next attempt of a call: it is owed or asks a person (null), or is refused; or there is none. */

@@ -6,7 +6,7 @@ import type { OpenQuestion } from '../../../schemas/elicitation.ts';
 import type { EffectId } from '../../../schemas/ids.ts';
 import { brand } from '../../../schemas/ids.ts';
 import type { PlannedToolCall } from '../../../schemas/plan.ts';
-import type { ActiveToolBatch } from '../../../schemas/state.ts';
+import type { ActiveToolBatch, CallState } from '../../../schemas/state.ts';
 
 /** A question about one call. */
 export interface Question {
@@ -36,14 +36,22 @@ export function questionAt(batch: ActiveToolBatch | null, index: number): Questi
   const id = batch?.observed[index]?.call_id;
   if (batch === null || id === undefined || positionOf(batch, id) !== index) return null;
   const planned = plannedOf(batch.plan, id)?.call;
-  const { attempt = 1, question: open, questions = 1, status } = callStateAt(batch, index) ?? {};
+  const call = callStateAt(batch, index);
   if (planned === undefined || planned.shares !== undefined) return null;
-  if (open !== undefined) {
-    const request_id = brand<'EffectId'>(`${batch.batch_id}/${id}/${attempt}/ask-${questions}`);
-    return { request_id, kind: 'elicitation', index, planned, open: { ...open, attempt } };
-  }
+  if (call?.question !== undefined) return askedBy(call, { batch, index, planned });
+  const status = call?.status;
   const named = (what: 'confirm' | 'fulfil'): EffectId => brand(`${batch.batch_id}/${id}/${what}`);
   if (status === 'waiting') return { request_id: named('confirm'), kind: 'permission', index, planned };
   const isAsked = status === 'queued' && planned.executor.kind === 'custom' && openWaitsIn(batch, id).length === 0;
   return isAsked ? { request_id: named('fulfil'), kind: 'question', index, planned } : null;
+}
+
+/** What the call itself asks. */
+function askedBy(
+  { attempt, question: open, questions = 1 }: CallState,
+  { batch, index, planned }: Pick<Question, 'index' | 'planned'> & { readonly batch: ActiveToolBatch },
+): Question | null {
+  if (open === undefined) return null;
+  const request_id = brand<'EffectId'>(`${batch.batch_id}/${planned.call_id}/${attempt}/ask-${questions}`);
+  return { request_id, kind: 'elicitation', index, planned, open: { ...open, attempt } };
 }

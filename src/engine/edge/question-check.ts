@@ -8,10 +8,12 @@ import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { SchemaVerdict } from '../../../schemas/tool-call.ts';
 import { elicitationBytes } from '../../../schemas/elicitation.ts';
-import type { EdgeWork } from './edge.ts';
+import type { RequestBudget } from './budget.ts';
 import { checkOnce, findCompileFault } from './schema-check.ts';
 
-type Work = Pick<EdgeWork, 'budget'>;
+interface Work {
+  readonly budget: RequestBudget;
+}
 
 /** Why no answer could be checked against the question; null when one can. A question that is too large is refused later. */
 export async function questionFault({ budget }: Work, question: CallQuestion): Promise<Rejection | null> {
