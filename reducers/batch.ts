@@ -17,6 +17,7 @@ import { planBatch } from './planner.ts';
 import { retryDelay } from './retry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
+import { type SearchWork, newSearchWork, withFound } from './tool-search.ts';
 import { openWaits } from './waits.ts';
 import { runWorkflow } from './workflows.ts';
 
@@ -43,7 +44,8 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
     rules: rulesOf(state),
   });
   next.batches_started += 1;
-  const calls = initialCalls(state, plan, opening);
+  const searches = newSearchWork();
+  const calls = initialCalls(state, plan, { ...opening, searches });
   const waiting = calls.filter((call) => call.status === 'waiting').length;
   const previews = calls.filter((call) => call.preview_until_ms !== undefined).length;
   const timed = calls.flatMap((call, index) =>
@@ -65,9 +67,16 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
     ...(waiting === 0 ? {} : { waiting }),
   };
   next.last_tool_plan_hash = plan.plan_hash;
+  if (searches.found.size > 0) {
+    next.tool_overrides = { ...next.tool_overrides, run: withFound(next.tool_overrides.run, searches.found) };
+  }
 }
 
-function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }: Opening): readonly CallState[] {
+function initialCalls(
+  state: SessionState,
+  plan: ToolBatchPlan,
+  { calls, atMs, searches }: Opening & { readonly searches: SearchWork },
+): readonly CallState[] {
   const rejected = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
   const ttl = state.consent.policy.approval_ttl_ms;
   const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
@@ -98,7 +107,13 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
       const answerBy = within === undefined ? {} : { due_at_ms: atMs + within };
       return callState('queued', answerBy);
     }
-    const answer = runWorkflow(planned.executor.workflow, { state, args: call.arguments ?? {}, plan, calls });
+    const answer = runWorkflow(planned.executor.workflow, {
+      state,
+      args: call.arguments ?? {},
+      plan,
+      calls,
+      searches,
+    });
     return callState('succeeded', outputs.fit({ text: canonicalText(answer) }, 1));
   });
 }

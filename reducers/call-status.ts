@@ -8,6 +8,9 @@ const reconsidered = <To extends CallStatus>(...to: readonly To[]) =>
   ({
     ConsentPolicySet: to,
     ToolRegistrySet: to,
+    ToolsetSet: to,
+    ToolsetApproved: to,
+    ToolsetRemoved: to,
     ToolProfileSelected: to,
     ToolOverridesSet: to,
     SessionConfigured: to,

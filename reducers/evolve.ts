@@ -15,6 +15,7 @@ import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { type NextState, inOrder } from './next-state.ts';
+import { cutOffer } from './offer.ts';
 import { reconsiderCalls } from './reconsider.ts';
 import { setRegistry } from './registry.ts';
 import { rulesOf } from './rules/known-rules.ts';
@@ -37,6 +38,7 @@ import {
   startRun,
 } from './run.ts';
 import { compactContext, failCompact, failGenerate, observeCalls } from './turn.ts';
+import { approveToolset, removeToolset, setToolset } from './toolsets.ts';
 import { requestUndo, settleUndo } from './undo.ts';
 
 /** The next state, frozen. The event must have been admitted; it is frozen and becomes part of the state. */
@@ -62,6 +64,7 @@ const OPTIONAL_SLOTS: Readonly<Record<OptionalSlot, true>> = {
   detached: true,
   parent: true,
   title: true,
+  toolsets: true,
   undos: true,
 };
 const optionalSlots = Object.keys(OPTIONAL_SLOTS) as readonly OptionalSlot[];
@@ -96,6 +99,9 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     if (event.host_session.host_session_status !== undefined) leaveOpening(next, event.at_ms, event.detail);
   },
   ToolRegistrySet: setRegistry,
+  ToolsetSet: setToolset,
+  ToolsetApproved: approveToolset,
+  ToolsetRemoved: removeToolset,
   ToolProfileSelected: (next, event) => {
     next.tool_profile = event.profile_id;
   },
@@ -157,11 +163,12 @@ function derive(next: NextState, before: SessionState): void {
 function pinOffer(next: NextState): void {
   const { run, effective_tools } = next;
   if (run?.phase !== 'generating' || run.offer !== null || owesCompaction(run)) return;
-  next.run = { ...run, offer: effective_tools };
+  next.run = { ...run, offer: cutOffer(next, effective_tools) };
 }
 
 const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>
   a.tool_registry === b.tool_registry &&
+  a.toolsets === b.toolsets &&
   a.tool_profiles === b.tool_profiles &&
   a.provider_profiles === b.provider_profiles &&
   a.tool_profile === b.tool_profile &&

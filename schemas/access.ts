@@ -62,6 +62,9 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
   CallPreviewed: REPORTERS,
   HostSessionUpdated: REPORTERS,
   ToolRegistrySet: OPERATORS,
+  ToolsetSet: REPORTERS,
+  ToolsetApproved: OPERATORS,
+  ToolsetRemoved: OPERATORS,
   ToolProfileSelected: OPERATORS,
   ToolOverridesSet: OPERATORS,
   SessionConfigured: OPERATORS,
@@ -100,6 +103,8 @@ export function accessFault({ scope, kinds, tools }: Omit<Access, 'name'>): stri
 export const SIGNED_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>([
   'ConsentPolicySet',
   'RulesAdopted',
+  'ToolsetApproved',
+  'ToolsetRemoved',
   'user.tool_confirmation',
   'user.custom_tool_result',
   'user.interrupt',

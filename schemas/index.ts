@@ -25,6 +25,7 @@ export * from './tool-call.ts';
 export * from './tool-mode.ts';
 export * from './tool-set.ts';
 export * from './tool-spec.ts';
+export * from './toolset.ts';
 export * from './undo.ts';
 export * from './retired-kinds.ts';
 export * from './upcast.ts';

@@ -96,6 +96,13 @@ export const REJECTIONS = {
   registry_invalid: 'The tool registry is not valid. Correct the value at the path.',
   profile_unknown: 'There is no such tool profile. Choose one of the session, or add it with the registry first.',
   tool_unknown: 'There is no such tool in the registry. Correct its id, or register it first.',
+  toolset_owned:
+    'Another owner sets this toolset. Use another name, or have an operator remove the toolset first: refold toolsets remove',
+  toolset_unknown: 'The session has no such toolset. List them: refold toolsets SESSION',
+  toolsets_full:
+    'The session cannot hold more toolsets, or more tools. Offer fewer, or remove a toolset that is not used.',
+  definition_mismatch:
+    'The tool has another definition now than the one that is approved. Read it again, and approve what it says.',
   steer_queue_full: 'Too many steering messages wait. Send more when the next turn has taken them.',
   follow_up_queue_full: 'Too many follow-up runs wait. Queue more when one of them has started.',
   time_not_due: 'Nothing is due at this time. Drop the report: the engine reports times itself.',

@@ -21,6 +21,7 @@ import { Layout } from './model-turn.ts';
 import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';
 import { ToolCallObserved } from './tool-call.ts';
 import { PendingUndo } from './undo.ts';
+import { Toolsets } from './toolset.ts';
 import {
   EffectiveToolSet,
   ProviderProfile,
@@ -207,6 +208,8 @@ export const SessionState = shape(
     detached: list(DetachedCall, DETACHED_MAX, 1),
     /** Undos without an answer yet; absent when there are none. */
     undos: list(PendingUndo, UNDOS_MAX, 1),
+    /** What is pinned of the tools that come from outside the package; absent until the first toolset. */
+    toolsets: Toolsets,
     /** The session that it was forked from; absent when it was not forked. */
     parent: SessionId,
     /** The beginning of the first input that is not blank, without control characters; absent before it. */

@@ -66,6 +66,19 @@ const LINES: LinesByKind = {
     paint.dim(`  tools replaced: ${registry.length} registered`),
     ...offerLines(before, after),
   ],
+  ToolsetSet: ({ before, after }, { toolset, owner, tools }) => [
+    paint.dim(`  toolset ${visible(toolset)} set by ${visible(owner)}: ${tools.length} tools`) +
+      waitingText(after, toolset),
+    ...offerLines(before, after),
+  ],
+  ToolsetApproved: ({ before, after }, { toolset, tools, by }) => [
+    paint.dim(`  toolset ${visible(toolset)}: ${Object.keys(tools).length} definitions approved${byPerson(by)}`),
+    ...offerLines(before, after),
+  ],
+  ToolsetRemoved: ({ before, after }, { toolset, by }) => [
+    paint.dim(`  toolset ${visible(toolset)} removed${byPerson(by)}`),
+    ...offerLines(before, after),
+  ],
   ToolProfileSelected: ({ before, after }, { profile_id }) => [
     paint.dim(`  profile ${visible(profile_id)} selected`),
     ...offerLines(before, after),
@@ -211,6 +224,14 @@ function offerLine(state: SessionState): string {
   if (offer === null || offer === undefined) return paint.dim('  waits for the host session');
   const names = offer.ordered_tools.map((tool) => tool.tool_name).join(' ');
   return paint.dim(`  offered (${offer.profile_id}): ${names}`);
+}
+
+/** How many tools of a toolset are out until an operator approves them, and how that is done. */
+function waitingText({ session_id, toolsets = {} }: SessionState, name: string): string {
+  const { pins = {}, tools = {} } = toolsets[name] ?? {};
+  const waiting = Object.keys(tools).filter((id) => pins[id] !== tools[id]).length;
+  if (waiting === 0) return '';
+  return paint.yellow(`; ${waiting} wait for approval: refold toolsets approve ${session_id} ${visible(name)}`);
 }
 
 function endLine({ run_id, outcome, code, message }: RunEnd): string {

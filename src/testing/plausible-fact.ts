@@ -8,6 +8,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { type Fact, type Loose, call, say } from './facts.ts';
+import { REGISTRY_WAYS } from './toolset-facts.ts';
 
 /** The numbers that decide: `what` (0 to 99) picks the kind of fact, `a` and `b` its details. */
 export interface Draw {
@@ -142,9 +143,7 @@ const WAYS: Ways = {
     answers: { 'host_session.open': () => hostSession('ready') },
     unasked: ({ b }) => [hostSession(b % 3 === 0 ? 'closed' : 'ready')],
   },
-  ToolRegistrySet: {
-    unasked: ({ state }) => [{ kind: 'ToolRegistrySet', registry: Object.values(state.tool_registry) }],
-  },
+  ...REGISTRY_WAYS,
   ToolProfileSelected: {
     unasked: ({ state, b }) => [
       { kind: 'ToolProfileSelected', profile_id: pick(Object.keys(state.tool_profiles), b) ?? 'none' },

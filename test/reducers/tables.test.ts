@@ -7,6 +7,7 @@ import { CALL_TRANSITIONS, RUN_TRANSITIONS, stepNew } from '../../src/core/index
 import { CALL_STATUSES } from '../../reducers/call-status.ts';
 import { PHASES, PHASE_BOUND_KINDS, transitionsOf } from '../../reducers/run-phases.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { toolsetTool } from '../../src/testing/toolset-facts.ts';
 import { PREVIEW, ZERO_DIGEST, type Session, call, say, session, textOf } from '../support/session.ts';
 
 const batch = (run: Session): Session =>
@@ -47,6 +48,9 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     CallPreviewed: { ...of.previewFields('q'), preview: PREVIEW },
     HostSessionUpdated: { host_session: { host_session_status: 'ready' } },
     ToolRegistrySet: { registry: of.tool_package.registry },
+    ToolsetSet: { toolset: 'skill', owner: 'engine', tools: [toolsetTool('skill.a', 0)] },
+    ToolsetApproved: { toolset: 'skill', tools: {} },
+    ToolsetRemoved: { toolset: 'skill' },
     ToolProfileSelected: { profile_id: 'few' },
     ToolOverridesSet: { scope: 'session', disable: ['read'] },
     SessionConfigured: { config: { model: 'm' } },
@@ -76,6 +80,8 @@ const NOT_YET: ReadonlySet<IngressKind> = new Set([
   'ContextCompacted',
   'RulesAdopted',
   'TimeReached',
+  'ToolsetApproved',
+  'ToolsetRemoved',
   'UndoSettled',
 ]);
 

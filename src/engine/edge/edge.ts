@@ -88,6 +88,13 @@ async function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): 
     const tools = await admitTools(ingress.registry, ports.pause, ports.budget);
     return isLeft(tools) ? tools : right({ registry: tools.right });
   }
+  if (ingress.kind === 'ToolsetSet') {
+    const specs = ingress.tools.map(({ spec }) => spec);
+    const tools = await admitTools(specs, ports.pause, ports.budget, (index) => `/tools/${index}/spec`);
+    if (isLeft(tools)) return tools;
+    const pairs = ingress.tools.map((tool, index) => ({ ...tool, spec: tools.right[index] as ToolSpec }));
+    return right({ tools: pairs });
+  }
   if (ingress.kind === 'ToolCallSettled') {
     const output_verdict = await outputVerdict(ports, state, ingress);
     return right({ output_verdict, jitter_permille: jitter(ports, ingress) });

@@ -110,8 +110,20 @@ function toolChanges({ before, after }: States): readonly string[] {
   return [
     ...(host === before.tool_runtime_context.host_session_status ? [] : [`host ${host}`]),
     ...(changes.length === 0 ? [] : [`tools ${namesOf(changes)}`]),
+    ...toolsetChanges(before, after),
   ];
 }
+
+/** The toolsets that changed: how many tools each has, and how many of them are approved as they are. */
+const toolsetChanges = ({ toolsets: was = {} }: SessionState, { toolsets: is = {} }: SessionState) =>
+  [...new Set([...Object.keys(was), ...Object.keys(is)])]
+    .filter((name) => was[name] !== is[name])
+    .map((name) => {
+      const now = is[name];
+      if (now === undefined) return `toolset ${name} gone`;
+      const ids = Object.keys(now.tools);
+      return `toolset ${name} ${ids.filter((id) => now.pins[id] === now.tools[id]).length} of ${ids.length} approved`;
+    });
 
 const consentChanges = ({ before, after }: States): readonly string[] => [
   ...changed('grants', before.consent?.grants.length ?? 0, after.consent?.grants.length ?? 0),

@@ -62,6 +62,13 @@ const TEXTS: Texts = {
     ...(detail === undefined ? [] : [quoted(detail)]),
   ],
   ToolRegistrySet: ({ registry }) => [`tools ${namesOf(registry.map(({ tool_name }) => tool_name))}`],
+  ToolsetSet: ({ toolset, owner, tools, trust }) => [
+    `${toolset} by ${owner}`,
+    ...optional('trust', trust),
+    `tools ${namesOf(tools.map(({ spec }) => spec.tool_name))}`,
+  ],
+  ToolsetApproved: ({ toolset, tools, by }) => [toolset, `tools ${namesOf(Object.keys(tools))}`, ...optional('by', by)],
+  ToolsetRemoved: ({ toolset, by }) => [toolset, ...optional('by', by)],
   ToolProfileSelected: ({ profile_id }) => [profile_id],
   ToolOverridesSet: ({ scope, ...tools }) => [scope, ...toolsText(tools)],
   SessionConfigured: ({ config }) => configText(config),
