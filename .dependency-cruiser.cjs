@@ -106,6 +106,13 @@ module.exports = {
       '^bridge/(executors|host|engine-link|secrets)/|^bridge/log',
     ),
     only('bridge-host', '^bridge/host/', '^bridge/', '^bridge/(host|secrets)/'),
+    only('bridge-toolsets', '^bridge/toolsets/', '^bridge/', '^bridge/(toolsets|engine-link)/|^bridge/log'),
+    only(
+      'bridge-mcp',
+      '^bridge/mcp/',
+      '^bridge/',
+      '^bridge/(mcp|toolsets|executors|host|engine-link|secrets)/|^bridge/log',
+    ),
     only('bridge-secrets', '^bridge/secrets/', '^bridge/', '^bridge/secrets/'),
     only('bridge-log', '^bridge/log', '^bridge/', NONE),
     // Only the public entries, so that what is built on them could be a package of its own.

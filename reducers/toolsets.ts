@@ -69,6 +69,8 @@ export function setToolset(next: NextState, { toolset, owner, tools, trust }: Ev
   const specs = tools.map(({ spec }) => spec);
   next.tool_registry = registryOf([...toolsBeside(next, toolset), ...specs]);
   putToolset(next, toolset, { owner, pins: boundedPins(pins, present), tools: present });
+  // A bridge sets it before it asks the model: the turn that waits for an answer is offered these tools already.
+  if (next.run?.phase === 'generating' && next.run.offer !== null) next.run = { ...next.run, offer: null };
 }
 
 export function approveToolset(next: NextState, { toolset, tools }: EventOfKind<'ToolsetApproved'>): void {

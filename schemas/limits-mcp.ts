@@ -59,6 +59,10 @@ export const MCP_DEFINITION_CHARS_MAX = 131_072;
 export const MCP_TOOLSET_CHARS_MAX = 720_896;
 /** Most values in a toolset as it is reported. The tools that would exceed it are left out. */
 export const MCP_TOOLSET_VALUES_MAX = 24_576;
+/** Tools of a toolset that the engine refuses one by one and that are left out; with a further one the toolset is not set. */
+export const TOOLSET_REFUSALS_MAX = 8;
+/** Sessions of which a bridge remembers that they have its toolsets. Beyond it, the one asked for longest ago is read again. */
+export const TOOLSET_SESSIONS_MAX = 4_096;
 /** Tools that are left out and named in the log, with the reason. The others are counted. */
 export const MCP_LEFT_OUT_NAMED_MAX = 8;
 /** Longest check of a value against a schema of a server, in milliseconds. A check that takes longer fails. */
