@@ -110,7 +110,9 @@ class RunningServer implements Server {
     this.#stopping.signal.addEventListener('abort', end, { once: true });
     try {
       if (this.#stopping.signal.aborted) return 'it was stopped';
-      await this.#list(connection);
+      // What ended the connection says more than that a request had no answer.
+      const lost = connection.ended.then((why) => Promise.reject(new Error(why)));
+      await Promise.race([this.#list(connection), lost]);
       this.#live = connection;
       const sandbox = connection.sandbox === null ? {} : { sandbox: connection.sandbox };
       const protocol = connection.client.getNegotiatedProtocolVersion() ?? 'unknown';

@@ -48,7 +48,6 @@ export function mcpTool(source: McpSource, said: unknown): Either<LeftOut, McpTo
   if (!isPlainObject(said) || named === '') return out('it has no name');
   if (named.length > MCP_TOOL_NAME_CHARS_MAX)
     return out(`its name is longer than ${MCP_TOOL_NAME_CHARS_MAX} characters`);
-  if (!isJson(said)) return out('it holds what cannot be recorded, such as -0, half a character or the key __proto__');
   const { inputSchema, outputSchema } = said;
   const faultOfInput = schemaFault(inputSchema);
   if (faultOfInput !== null) return out(`its inputSchema ${faultOfInput}`);
@@ -56,6 +55,7 @@ export function mcpTool(source: McpSource, said: unknown): Either<LeftOut, McpTo
     return out('its inputSchema is not of the type object');
   const faultOfOutput = outputSchema === undefined ? null : schemaFault(outputSchema);
   if (faultOfOutput !== null) return out(`its outputSchema ${faultOfOutput}`);
+  if (!isJson(said)) return out('it holds what cannot be recorded, such as -0, half a character or the key __proto__');
   const definition = canonicalText(said);
   if (definition.length > MCP_DEFINITION_CHARS_MAX)
     return out(`its definition is longer than ${MCP_DEFINITION_CHARS_MAX} characters`);

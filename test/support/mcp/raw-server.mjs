@@ -71,14 +71,14 @@ const TRICKS = {
   huge_page: listing(Array.from({ length: 60 }, (_, at) => tool(`t${at}`, { description: 'x'.repeat(150_000) }))),
   deep_schema: listing([tool('deep', { inputSchema: deep(60) }), tool('good')]),
   wide_schema: listing([
-    tool('wide', {
-      inputSchema: {
-        type: 'object',
-        properties: Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`p${at}`, {}])),
-      },
-    }),
+    tool('wide', { inputSchema: { type: 'object', enum: Array.from({ length: 5_000 }, (_, at) => at) } }),
     tool('good'),
   ]),
+  long_schema: listing([
+    tool('long', { inputSchema: { type: 'object', description: 'x'.repeat(70_000) } }),
+    tool('good'),
+  ]),
+  long_definition: listing([tool('long', { description: 'x'.repeat(140_000) }), tool('good')]),
   changes: {
     'tools/list': ({ id }) => {
       lists += 1;
