@@ -51,6 +51,11 @@ export type BridgeLogLine =
       readonly code?: string;
     })
   | (CallIds & {
+      readonly event: 'call_asked';
+      /** Its attempt ended with the question; otherwise it runs on. */
+      readonly ends: boolean;
+    })
+  | (CallIds & {
       readonly event: 'call_dropped';
       /** The reason, for people. */
       readonly why: string;

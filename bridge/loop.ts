@@ -171,6 +171,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     executors,
     ledger,
     schedule,
+    readBlob: (ref) => blobs.read(ref),
     planCheck: newPlanCheck((ref) => blobs.read(ref)),
     startReady,
   });
@@ -239,6 +240,8 @@ function beginEffect(
       return calls.add({ effect, epoch, askedAtMs }, plans);
     case 'tool.cancel':
       return calls.cancel(effect);
+    case 'tool.answer':
+      return calls.answer(effect);
     case 'llm.generate':
       return stoppableWork.begin(leased, async (stop) => generates.run(await toolsets.inStep(effect), stop));
     case 'llm.compact':
@@ -258,6 +261,7 @@ function beginEffect(
     case 'wake':
     case 'agent.tool_use':
     case 'agent.custom_tool_use':
+    case 'agent.elicitation':
       // A bridge does not request these.
       return false;
   }

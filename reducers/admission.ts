@@ -15,6 +15,7 @@ import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
 import { findPackageFault, isKnownTool, packageAfter, profilesOf, registryOf } from './registry.ts';
+import { admitAsked, admitElicited, admitNoted } from './question-admission.ts';
 import { findRulesFault } from './rules/known-rules.ts';
 import { resultsDigest } from './batch-results.ts';
 import { changedConfig, configFor, findConfigFault } from './run.ts';
@@ -44,6 +45,8 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   ToolCallSettled: admitSettled,
   LeaseExpired: admitLeaseExpired,
   CallPreviewed: admitPreviewed,
+  ToolCallNoted: admitNoted,
+  ToolCallAsked: admitAsked,
   ToolBatchSettled: admitBatchSettled,
   HostSessionUpdated: always,
   ToolRegistrySet: admitRegistry,
@@ -73,6 +76,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RulesAdopted: admitRules,
   'user.tool_confirmation': admitConfirmation,
   'user.custom_tool_result': admitCustomResult,
+  'user.elicitation_result': admitElicited,
   'user.interrupt': (_state, { input, attachments }) =>
     attachments === undefined || input !== undefined
       ? null

@@ -1,5 +1,6 @@
 // The open batch: planned once, then settled call by call (docs/design.md, "The batch").
 import { canonicalText } from '../schemas/canonical.ts';
+import { WITHDRAWN } from '../schemas/elicitation.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
 import { CALL_PAGE_SIZE, PREVIEW_MS } from '../schemas/limits.ts';
@@ -10,10 +11,12 @@ import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../sc
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
 import { type Settlement, editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
+import { afterFailure, afterLoss } from './call-attempts.ts';
 import { newBatchOutput } from './batch-results.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';
+import { answerOpen } from './questions.ts';
 import { retryDelay } from './retry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
@@ -191,14 +194,11 @@ function tryAgain(next: NextState, event: EventOfKind<'ToolCallSettled'>): boole
   const wait = retryDelay(run.config.retry, event.attempt, event);
   if (wait === null) return false;
   const edit = editBatch(next);
-  edit.put(event.call_id, inOrder({ ...nextAttempt(edit.call(event.call_id)), not_before_ms: event.at_ms + wait }));
+  edit.dropTime(event.call_id);
+  edit.put(event.call_id, inOrder({ ...afterFailure(edit.call(event.call_id)), not_before_ms: event.at_ms + wait }));
   edit.addTime(event.call_id);
   edit.finish();
   return true;
-}
-
-function nextAttempt({ stopping: _ofThisAttempt, ...call }: CallState): CallState {
-  return { ...call, attempt: call.attempt + 1, owner: null, status: 'queued' };
 }
 
 const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 'outcome_unknown' } as const;
@@ -207,13 +207,18 @@ const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 
 export const endsRun = (result: ToolResult, run: RunState | null): boolean =>
   result.terminal === true || (run?.config.completion === 'steerable' && isTerminalResult(result));
 
-/** The bridge that held the call is gone: a repeatable call is queued again; the outcome of any other is unknown. */
+/**
+ * The bridge that held the call is gone: a repeatable call, and one whose work outside was noted, is queued again; the outcome
+ * of any other is unknown.
+ */
 export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired'>): void {
   const repeatable = plannedOf(openBatchOf(next).plan, call_id)?.call.repeatable ?? false;
   const ending = next.run?.phase === 'interrupting' || next.run?.phase === 'cancelling';
-  if (repeatable && !ending) {
-    const edit = editBatch(next);
-    edit.put(call_id, nextAttempt(edit.call(call_id)));
+  const edit = editBatch(next);
+  const call = edit.call(call_id);
+  if ((repeatable || call.noted !== undefined) && !ending) {
+    edit.dropTime(call_id);
+    edit.put(call_id, afterLoss(call));
     edit.finish();
     return;
   }
@@ -224,14 +229,15 @@ export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired
   settle(next, call_id, lost);
 }
 
-/** Cancels every call that has not started, because of how its run ends. */
+/** Cancels every call that has not started, because of how its run ends, and withdraws the questions of those that run. */
 export function cancelCalls(next: NextState, outcome: Exclude<RunOutcome, 'completed'>): void {
   const { observed, plan } = openBatchOf(next);
   const rules = rulesOf(next);
   const cancelled = answered('cancelled', rules, codedText(rules, `cancelled.${outcome}`, {}));
   const edit = editBatch(next);
   for (const [position, { call_id }] of observed.entries()) {
-    const { status } = edit.at(position);
+    const { status, question } = edit.at(position);
+    if (status === 'running' && question !== undefined) answerOpen(edit, call_id, WITHDRAWN);
     if (status !== 'queued' && status !== 'waiting') continue;
     if (plannedOf(plan, call_id)?.call.shares !== undefined) continue;
     edit.end(call_id, cancelled);

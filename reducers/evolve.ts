@@ -16,6 +16,7 @@ import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { type NextState, inOrder } from './next-state.ts';
 import { cutOffer } from './offer.ts';
+import { answerQuestion, askQuestion, noteHandle } from './questions.ts';
 import { reconsiderCalls } from './reconsider.ts';
 import { setRegistry } from './registry.ts';
 import { rulesOf } from './rules/known-rules.ts';
@@ -93,6 +94,8 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     else forgetDetached(next, event);
   },
   CallPreviewed: notePreview,
+  ToolCallNoted: noteHandle,
+  ToolCallAsked: askQuestion,
   ToolBatchSettled: settleBatch,
   HostSessionUpdated: (next, event) => {
     applyHostSession(next, event.host_session);
@@ -136,6 +139,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   },
   'user.tool_confirmation': confirmCall,
   'user.custom_tool_result': answerCustomCall,
+  'user.elicitation_result': answerQuestion,
   'user.interrupt': interruptRun,
   TimeReached: reachTime,
 };

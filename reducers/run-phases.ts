@@ -18,9 +18,16 @@ const STOP = ['idle'] as const;
 const endings = { 'user.interrupt': END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
 /** A call or a retried generate becomes due, or the run, which ends then. */
 const timeReached = (...phases: readonly Phase[]) => ({ TimeReached: [...phases, ...STOP] }) as const;
-/** What people are shown and answer while a batch is open. */
+/** What people are shown, asked and answer while a batch is open. */
 const answers = (phase: Phase) =>
-  ({ CallPreviewed: [phase], 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
+  ({
+    CallPreviewed: [phase],
+    ToolCallNoted: [phase],
+    ToolCallAsked: [phase],
+    'user.tool_confirmation': [phase],
+    'user.custom_tool_result': [phase],
+    'user.elicitation_result': [phase],
+  }) as const;
 
 export const RUN_TRANSITIONS = {
   idle: {
@@ -129,6 +136,8 @@ const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
   ToolBatchSettled: true,
   LeaseExpired: true,
   CallPreviewed: true,
+  ToolCallNoted: true,
+  ToolCallAsked: true,
   HostSessionUpdated: false,
   ToolRegistrySet: false,
   ToolsetSet: false,
@@ -148,6 +157,7 @@ const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
   RulesAdopted: true,
   'user.tool_confirmation': true,
   'user.custom_tool_result': true,
+  'user.elicitation_result': true,
   'user.interrupt': true,
   UndoRequested: false,
   UndoSettled: false,

@@ -8,6 +8,7 @@ import {
   either,
   flag,
   integer,
+  jsonObject,
   list,
   oneOf,
   tagged,
@@ -16,6 +17,7 @@ import {
 } from './codec.ts';
 import { CallPreview, ConsentPolicy, GrantScope, NoPreview } from './consent.ts';
 import { Attachments, Content } from './content.ts';
+import { CallHandle, CallQuestion, ElicitationAction } from './elicitation.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
 import {
   CALLS_PER_BATCH_MAX,
@@ -111,6 +113,19 @@ const kinds = {
     /** Where the files are; a preview of another place than the session's is refused. */
     { place: HostPlace },
   ],
+  /**
+   * A running call waits for work outside that outlives its bridge: when the bridge is lost, the next attempt gets this handle.
+   * A later note replaces it.
+   */
+  ToolCallNoted: [{ batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1), handle: CallHandle }, {}],
+  /**
+   * A running call asks a person. With `resume` its attempt is over, and the next one gets this content and the answer; without,
+   * it keeps running, and its bridge gets the answer.
+   */
+  ToolCallAsked: [
+    { batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1), question: CallQuestion },
+    { resume: Content },
+  ],
   HostSessionUpdated: [{ host_session: HostSessionFacts }, { detail: message }],
   /** Replaces the registry except the tools of toolsets, and the profiles when given. */
   ToolRegistrySet: [
@@ -167,6 +182,19 @@ const kinds = {
   'user.custom_tool_result': [
     { ...addressed, result: ToolResult, output: Content },
     { attachments: Attachments, output_verdict: SchemaVerdict, ...by },
+  ],
+  /**
+   * A person's answer to the question that a call asks (`ToolCallAsked`); it counts once. Only `accept` has content, which must
+   * fit the schema of the question.
+   */
+  'user.elicitation_result': [
+    { batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1), question: Digest, action: ElicitationAction },
+    {
+      content: jsonObject,
+      /** What the edge found when it checked the content against the schema of the question. */
+      content_verdict: SchemaVerdict,
+      ...by,
+    },
   ],
   /**
    * A person interrupts the run (openboa, "Managed tool confirmation"): no further call is started. When the running

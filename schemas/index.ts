@@ -7,6 +7,7 @@ export * from './consent.ts';
 export * from './content.ts';
 export * from './define-tool.ts';
 export * from './effect.ts';
+export * from './elicitation.ts';
 export * from './event.ts';
 export * from './genesis.ts';
 export * from './ids.ts';

@@ -1,6 +1,8 @@
 // Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
 export * from './limits-toolsets.ts';
 
+export * from './limits-questions.ts';
+
 /** Longest work of the engine in one turn of the event loop, in milliseconds. Then the rest waits for the next turn. */
 export const TURN_MS_MAX = 8;
 

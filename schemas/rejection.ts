@@ -83,6 +83,13 @@ export const REJECTIONS = {
     'No preview of the call is owed: it has one, it was answered, its time is over, or its tool makes none. Drop the report.',
   preview_mismatch:
     'The answer names another preview than the call has. Read the question again, and name the preview that it shows, or none.',
+  question_open: 'The call has an open question. Wait for its answer: one question is open at a time.',
+  question_not_open: 'No question of the call is open. Read the pending questions again.',
+  question_mismatch: 'The answer names another question than the one that is open. Read the question, and answer that.',
+  question_invalid: 'The question cannot be put to a person. Correct it at the path, or settle the call.',
+  questions_exhausted: 'The call has asked as often as a call may. Settle it.',
+  call_not_running: 'The call does not run, or is being stopped. Drop the report, and end the work.',
+  answer_invalid: 'The answer does not fit the question. Correct the value at the path; only accept has content.',
   grant_invalid:
     'The grant cannot be given. Give it with the result allow, and name an argument and a pattern, or neither.',
   grants_full: 'The session cannot hold more grants. Set its policy instead.',

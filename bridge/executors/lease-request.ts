@@ -20,7 +20,17 @@ export function wantedBy({ executors, undoOnly }: Abilities, max: number): Wante
     kinds:
       undoOnly === true
         ? undoes
-        : ['llm.generate', 'llm.compact', 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes, ...previews],
+        : [
+            'llm.generate',
+            'llm.compact',
+            'tool.call',
+            'tool.cancel',
+            'tool.answer',
+            'batch.settle',
+            ...opens,
+            ...undoes,
+            ...previews,
+          ],
     tools: executors.tools,
     max,
     ...(executors.workspace === null ? {} : { workspace: executors.workspace }),

@@ -61,6 +61,14 @@ const LINES: LinesByKind = {
   ToolBatchSettled: ({ before, after }) => offerLines(before, after),
   LeaseExpired: (_, event) => [paint.yellow(`  ! ${visible(event.call_id)}: its bridge was lost`)],
   CallPreviewed: { unseen: 'the question about the call shows it' },
+  ToolCallNoted: ({ before }, { call_id }) => [
+    paint.dim(`  … ${describeCall(callOf(before.active_tool_batch, call_id).call)} waits for work outside`),
+  ],
+  ToolCallAsked: ({ before }, { call_id, question: { from, message } }) => {
+    const { call } = callOf(before.active_tool_batch, call_id);
+    const who = from === undefined ? '' : paint.dim(` (${visible(from)})`);
+    return [`  ${paint.yellow('?')} ${describeCall(call)} asks${who}: ${clip(oneLine(message))}`];
+  },
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
   ToolRegistrySet: ({ before, after }, { registry }) => [
     paint.dim(`  tools replaced: ${registry.length} registered`),
@@ -109,6 +117,11 @@ const LINES: LinesByKind = {
       ...nextLines(event),
     ];
   },
+  'user.elicitation_result': ({ before }, { call_id, action, by }) => {
+    const { call } = callOf(before.active_tool_batch, call_id);
+    const mark = action === 'accept' ? paint.green('✓') : paint.red('✗');
+    return [`  ${mark} ${describeCall(call)} ${paint.dim(`its question ${ANSWERED[action]}${byPerson(by)}`)}`];
+  },
   'user.interrupt': (_, { input, attachments = [], by }) => [
     paint.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${saidBy({ input, attachments })}`),
   ],
@@ -124,6 +137,8 @@ const LINES: LinesByKind = {
   },
   TimeReached: ({ before, after }) => hostLines(before, after),
 };
+
+const ANSWERED = { accept: 'answered', decline: 'declined', cancel: 'dismissed' } as const;
 
 /** The first lines of a run; none when it could not start. */
 function startLines({ run, ...state }: SessionState, said: Said): readonly string[] {

@@ -95,6 +95,12 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   ],
   LeaseExpired: [batch().started('a'), (of) => of.leaseExpired('a'), ['  ! a: its bridge was lost']],
   CallPreviewed: [shown(), (of) => of.previewed('w'), []],
+  ToolCallNoted: [batch().started('a'), (of) => of.noted('a'), ['  … once waits for work outside']],
+  ToolCallAsked: [
+    batch().started('a'),
+    (of) => of.asked('a', { message: 'Which\u0007\none?', from: 'a\u202Eb' }),
+    ['  ? once asks (a<U+202E>b): Which␇ one?'],
+  ],
   HostSessionUpdated: [run(), (of) => of.hostReady(), ['  host session ready']],
   ToolRegistrySet: [
     run(),
@@ -151,6 +157,11 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   RulesAdopted: [session(), adoptedLater, ['  moved from rules 1 to rules 2 by Ada']],
   'user.tool_confirmation': [batch(), (of) => of.allowed('q', { by: 'Ada' }), ['  ✓ asks allowed by Ada']],
   'user.custom_tool_result': [batch(), (of) => of.fulfilled('p'), ['  ✓ person answered answer to p']],
+  'user.elicitation_result': [
+    batch().started('a').asked('a'),
+    (of) => of.elicited('a', 'decline', { by: 'Ada' }),
+    ['  ✗ once its question declined by Ada'],
+  ],
   'user.interrupt': [
     run(),
     (of) => of.takes('user.interrupt', { run_id: of.runId(), input: say('rather this') }),

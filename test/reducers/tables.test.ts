@@ -46,6 +46,8 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     ToolBatchSettled: of.batchFields(),
     LeaseExpired: { batch_id: of.batchFields().batch_id, call_id: 'a', attempt: 1 },
     CallPreviewed: { ...of.previewFields('q'), preview: PREVIEW },
+    ToolCallNoted: { ...of.attemptFields('a'), handle: 'task-1' },
+    ToolCallAsked: { ...of.attemptFields('a'), question: { message: 'Which one?' } },
     HostSessionUpdated: { host_session: { host_session_status: 'ready' } },
     ToolRegistrySet: { registry: of.tool_package.registry },
     ToolsetSet: { toolset: 'skill', owner: 'engine', tools: [toolsetTool('skill.a', 0)] },
@@ -62,6 +64,7 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     RulesAdopted: { rules: 2, since: '0.3.0' },
     'user.tool_confirmation': { ...of.answerFields('q'), result: 'allow' },
     'user.custom_tool_result': { ...of.answerFields('p'), result: { success: true }, output: say('done') },
+    'user.elicitation_result': { ...of.elicitedFields('a'), action: 'accept' },
     'user.interrupt': run,
     RunCancelled: run,
     RunCompleted: run,
@@ -83,6 +86,7 @@ const NOT_YET: ReadonlySet<IngressKind> = new Set([
   'ToolsetApproved',
   'ToolsetRemoved',
   'UndoSettled',
+  'user.elicitation_result',
 ]);
 
 /** A batch can be settled only when every call is settled. */

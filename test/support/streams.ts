@@ -101,6 +101,24 @@ const fulfil = (of: Session, random: Random, call_id: string): IngressEvent =>
     ...(random.oneIn(6) ? { output_verdict: { valid: false, path: '/x', message: 'no' } } : {}),
   });
 
+const elicit = (of: Session, random: Random, call_id: string): IngressEvent => {
+  const action = random.pick(['accept', 'accept', 'decline', 'cancel'] as const);
+  return of.next('user.elicitation_result', {
+    ...of.elicitedFields(call_id),
+    action,
+    ...(random.oneIn(3) ? { content: { n: random.below(9) } } : {}),
+    ...(random.oneIn(6) ? { content_verdict: { valid: false, path: '/n', message: 'no' } } : {}),
+  });
+};
+
+/** What a running call notes or asks before it settles. */
+function progress(of: Session, random: Random, call_id: string): IngressEvent {
+  const attempt = of.attemptFields(call_id);
+  if (random.oneIn(3)) return of.next('ToolCallNoted', { ...attempt, handle: `task-${random.below(3)}` });
+  const question = { message: 'which?', ...(random.oneIn(2) ? { schema: { type: 'object' } } : {}) };
+  return of.next('ToolCallAsked', { ...attempt, question, ...(random.oneIn(2) ? { resume: say('state') } : {}) });
+}
+
 const settle = (of: Session, random: Random, call_id: string): IngressEvent => {
   const outcome = random.pick(['succeeded', 'succeeded', 'succeeded', 'failed', 'failed', 'cancelled'] as const);
   return of.next('ToolCallSettled', {
@@ -151,6 +169,7 @@ function called(of: Session, random: Random, effect: EffectOfKind<'tool.call'>):
   const { batch_id, attempt } = of.callFields(call_id);
   const runs = of.callState(call_id)?.status === 'running';
   if (runs && random.oneIn(4)) return of.next('LeaseExpired', { batch_id, call_id, attempt });
+  if (runs && random.oneIn(4)) return progress(of, random, call_id);
   // Without a start on record, only the outcome of a read-only call is taken.
   const bare = isReadOnly(of, call_id) ? random.oneIn(2) : random.oneIn(8);
   if (!runs && !bare) return of.next('ToolCallStarted', { ...of.callFields(call_id), owner: 'b0' });
@@ -170,6 +189,10 @@ function answer(of: Session, random: Random, effect: Effect): IngressEvent {
       return settle(of, random, effect.call_id);
     case 'agent.tool_use':
       return confirm(of, random, effect.call_id);
+    case 'agent.elicitation':
+      return elicit(of, random, effect.call_id);
+    case 'tool.answer':
+      return settle(of, random, effect.call_id);
     case 'agent.custom_tool_use':
       return fulfil(of, random, effect.call_id);
     case 'batch.settle':

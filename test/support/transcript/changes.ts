@@ -78,7 +78,20 @@ function callChanges(was: ActiveToolBatch | null, is: ActiveToolBatch, startMs: 
 
 function callText(call: CallState | undefined, startMs: number): string {
   if (call === undefined) return '';
-  const { status, code, attempt, terminal, not_before_ms, preview, preview_until_ms, previewed } = call;
+  const {
+    status,
+    code,
+    attempt,
+    terminal,
+    not_before_ms,
+    preview,
+    preview_until_ms,
+    previewed,
+    answer,
+    noted,
+    question,
+    resume,
+  } = call;
   return [
     status,
     ...(code === null || code === status ? [] : [cut(code, CODE_CHARS_MAX)]),
@@ -89,6 +102,10 @@ function callText(call: CallState | undefined, startMs: number): string {
       ? []
       : ['digest' in preview ? 'previewed' : `no preview ${cut(preview.code, CODE_CHARS_MAX)}`]),
     ...(previewed === undefined ? [] : [`as previewed ${previewed.length}`]),
+    ...(noted === undefined ? [] : ['noted']),
+    ...(question === undefined ? [] : [question.state === undefined ? 'asks' : 'asks and left']),
+    ...(answer === undefined ? [] : [`owed ${answer.answer.action}`]),
+    ...(resume === undefined ? [] : [`with ${namesOf(Object.keys(resume))}`]),
     ...(not_before_ms === undefined ? [] : [`not before ${since(not_before_ms, startMs)}`]),
   ].join(' ');
 }

@@ -57,6 +57,14 @@ const TEXTS: Texts = {
       ? [`would change ${namesOf(preview.files.map(({ path }) => path))}`, textOf(preview.diff)]
       : [`no preview ${preview.code}`, quoted(preview.message)]),
   ],
+  ToolCallNoted: ({ call_id, attempt, handle }) => [attemptText(call_id, attempt), `handle ${quoted(handle)}`],
+  ToolCallAsked: ({ call_id, attempt, question: { from, message, schema, url }, resume }) => [
+    `${attemptText(call_id, attempt)} asks ${quoted(message)}`,
+    ...(from === undefined ? [] : [`from ${quoted(from)}`]),
+    ...(url === undefined ? [] : [`at ${quoted(url)}`]),
+    ...(schema === undefined ? [] : ['with a schema']),
+    ...(resume === undefined ? [] : [`resumes with ${textOf(resume)}`]),
+  ],
   HostSessionUpdated: ({ host_session, detail }, startMs) => [
     ...hostText(host_session, startMs),
     ...(detail === undefined ? [] : [quoted(detail)]),
@@ -100,6 +108,12 @@ const TEXTS: Texts = {
     ...(output_verdict?.valid === false ? ['output invalid'] : []),
     textOf(output),
     ...filesText(attachments),
+    ...optional('by', by),
+  ],
+  'user.elicitation_result': ({ call_id, attempt, action, content, content_verdict, by }) => [
+    `${attemptText(call_id, attempt)} ${action}`,
+    ...(content === undefined ? [] : [quoted(JSON.stringify(content))]),
+    ...(content_verdict?.valid === false ? ['content invalid'] : []),
     ...optional('by', by),
   ],
   'user.interrupt': ({ run_id, input, attachments, reason }) => [
