@@ -1,10 +1,20 @@
 // Random streams: facts that answer owed effects, facts that are plausible in the current state, and late, stale and
 // invalid ones between them.
-import type { Effect, EffectOfKind, IngressEvent, Position, ToolPackage } from '../../schemas/index.ts';
+import type {
+  Effect,
+  EffectOfKind,
+  Ingress,
+  IngressEvent,
+  IngressKind,
+  Position,
+  ToolPackage,
+} from '../../schemas/index.ts';
 import { type NamesRules, newestRules, rulesOf } from '../../reducers/rules/known-rules.ts';
 import { unreachable } from '../../schemas/rejection.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
+import { approvalFacts, removalFacts, toolsetFact } from '../../src/testing/toolset-facts.ts';
+import { toolsFind } from '../../src/toolsets/tools-find.ts';
 import { ASKS_WRITE, PERSON_LOOKS, SHOWS_WRITE, TIMED_ELSEWHERE, TIMED_PERSON } from './consent.ts';
 import { type Random, randomFrom } from './random.ts';
 import { PREVIEW, PREVIEW_DIGEST, type Session, call, say, session } from './session.ts';
@@ -12,7 +22,15 @@ import { testPackage } from './tools.ts';
 
 const namesOf = ({ rules, since }: NamesRules): NamesRules => ({ rules, since });
 
-const FURTHER = [ASKS_WRITE, SHOWS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...TIMED_ELSEWHERE, ...permissionTools()];
+const FURTHER = [
+  ASKS_WRITE,
+  SHOWS_WRITE,
+  PERSON_LOOKS,
+  TIMED_PERSON,
+  ...TIMED_ELSEWHERE,
+  ...permissionTools(),
+  toolsFind(),
+];
 
 /** The test package, and one tool for each further way to ask. */
 function walkPackage(): ToolPackage {
@@ -49,6 +67,10 @@ const TOOLS = [
   'timed_person',
   ...TIMED_ELSEWHERE.map(({ tool_name }) => tool_name),
   ...permissionTools().map(({ tool_name }) => tool_name),
+  'tools_find',
+  'mcp__one__a',
+  'mcp__one__b',
+  'skill__a',
 ];
 
 type Guess = (of: Session, random: Random) => IngressEvent;
@@ -67,6 +89,7 @@ function calls(random: Random): readonly ReturnType<typeof call>[] {
     const args = {
       path: `d${random.below(2)}/f${random.below(3)}`,
       ...(random.oneIn(2) ? { n: random.below(50) } : {}),
+      ...(random.oneIn(4) ? { query: random.pick(['one', 'thing', 'read', 'skill']) } : {}),
     };
     made.push(again ? call(id, last.tool_name, last.arguments) : call(id, random.pick(TOOLS), args));
   }
@@ -221,8 +244,12 @@ const answering: Guess = (of, random) => {
   if (owed[0] !== undefined) return answer(of, random, owed[0]);
   const bounded = random.oneIn(4) ? { tokens_max: 600, wall_ms_max: 40_000 } : {};
   const context = of.state.runs_started % 2 === 1 ? { context: { mark: 150 } } : {};
-  return of.next('RunRequested', { input: say('go'), run_overrides: { ...bounded, ...context } });
+  const offered = random.oneIn(3) ? { offer_max: 1 + random.below(20) } : {};
+  return of.next('RunRequested', { input: say('go'), run_overrides: { ...bounded, ...context, ...offered } });
 };
+
+const ofFact = <K extends IngressKind>(of: Session, { kind, ...fields }: Extract<Ingress, { readonly kind: K }>) =>
+  of.next(kind, fields as never);
 
 /** A fact that fits the phase of the session. */
 const PLAUSIBLE: readonly Guess[] = [
@@ -284,6 +311,11 @@ const OTHERS: readonly Guess[] = [
   (of) => of.next('RulesAdopted', namesOf(newestRules())),
   (of) => of.next('RunCompleted', { run_id: of.runId() }),
   (of) => of.next('ToolRegistrySet', { registry: of.tool_package.registry }),
+  (of, random) => ofFact(of, toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, approvalFacts(of.state, random.below(8))[0] ?? toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, approvalFacts(of.state, random.below(8))[0] ?? toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, removalFacts(of.state, random.below(4))[0] ?? toolsetFact(random.below(60))),
   (of) => of.next('RunCancelled', { run_id: of.runId(), reason: 'no' }),
   (of) => of.next('RunFailed', { run_id: of.runId(), code: 'gave_up', message: 'no' }),
   (of) => of.next('GenerateFailed', { ...of.turnFields(), code: 'no_answer', message: 'none' }),
