@@ -77,6 +77,7 @@ export function addRuns(program: Program): void {
     .option('--reasoning <effort>', 'how much the model may think: none, minimal, low, medium, high or max')
     .option('--temperature <t>', 'the temperature, from 0 to 2')
     .option('--context-mark <tokens>', 'compact the conversation when a turn has used more than this many tokens')
+    .option('--mcp-config <file>', 'the MCP servers whose tools sessions get (default: mcp.json in the data directory)')
     .option('--policy <preset>', 'which calls ask a person, in a new session (see refold policy)')
     .option('--yes', 'allow every call that asks; this is recorded')
     .addOption(sandboxOption());
@@ -171,6 +172,7 @@ export function addProcesses(program: Program): void {
     .option('--recording <file>', 'read the model’s turns from this recording or cassette instead')
     .addOption(keepResponsesOption())
     .option('--session <id>', 'serve only this session')
+    .option('--mcp-config <file>', 'the MCP servers whose tools sessions get (default: mcp.json in the data directory)')
     .option(
       '--state-dir <dir>',
       'the directory of its ledger of started calls (default: bridges/ in the data directory)',

@@ -7,6 +7,7 @@ import { addBench } from './bench-command.ts';
 import type { Program } from './command.ts';
 import { addInspection, addOpen, addProcesses, addRuns, addUndo } from './commands.ts';
 import { addTransfer } from './transfer-commands.ts';
+import { addMcpConfig } from './mcp-config-commands.ts';
 import type { Streams } from './output.ts';
 import { addAnswers, addRules, addSteering } from './people-commands.ts';
 import { addTokens } from './token-command.ts';
@@ -52,6 +53,7 @@ function newProgram(streams: Streams): Program {
   addTransfer(program);
   addFork(program);
   addWhatIf(program);
+  addMcpConfig(program);
   addBench(program);
   return program;
 }

@@ -138,7 +138,9 @@ export function bridgeArguments(given: Options): Omit<BridgeCommand, 'dataDir' |
   const named = typeof workspaceName === 'string' ? ['--workspace-name', workspaceName] : [];
   const keep = options['keepResponses'];
   const kept = keep === undefined ? [] : ['--keep-responses', keptResponses(String(keep))];
-  const common = ['--sandbox', String(options['sandbox'] ?? 'auto'), ...named, ...kept];
+  const { mcpConfig } = options;
+  const servers = typeof mcpConfig === 'string' ? ['--mcp-config', resolve(mcpConfig)] : [];
+  const common = ['--sandbox', String(options['sandbox'] ?? 'auto'), ...named, ...kept, ...servers];
   const { recording } = options;
   if (typeof recording === 'string') {
     if (!existsSync(recording))
