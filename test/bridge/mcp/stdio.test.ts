@@ -18,3 +18,60 @@ describe('a local server', () => {
     });
   });
 });
+
+describe('its confinement', () => {
+  test('its environment holds what the configuration gives, and nothing of the bridge', async () => {
+    process.env['REFOLD_TEST_OF_SERVERS'] = 'of the bridge';
+    await using opened = await open({ s: raw('variables', '', { env: { GIVEN: 'yes' } }) });
+    delete process.env['REFOLD_TEST_OF_SERVERS'];
+    await opened.logged('mcp_server_ready');
+    const variables = JSON.parse((await opened.call('mcp.s.echo')).text) as Record<string, string>;
+    expect(variables).toMatchObject({ GIVEN: 'yes', HOME: '/tmp' });
+    expect(variables).not.toHaveProperty('REFOLD_TEST_OF_SERVERS');
+  });
+
+  test('a secret by reference reaches it, and is not shown', async () => {
+    const secret = 'the-secret-of-this-test';
+    await using opened = await open({ s: raw('secret', '', { env: { API_TOKEN: '${env:MINE}' } }) }, { MINE: secret });
+    await opened.logged('mcp_server_ready');
+    expect((await opened.call('mcp.s.echo')).text).toBe('the token is ‹secret›');
+    expect(JSON.stringify(opened.log)).not.toContain(secret);
+  });
+
+  test('it sees neither the configuration nor a home, and changes only what it may write', async () => {
+    await using opened = await open({ s: raw('files') });
+    await opened.logged('mcp_server_ready');
+    const read = async (path: string, more = {}) => (await opened.call('mcp.s.echo', { path, ...more })).text;
+    expect(await read(opened.configFile)).toBe('refused: ENOENT');
+    expect(await read('/etc/shadow')).toMatch(/^refused: /);
+    expect(await read('/tmp/own', { write: 'x' })).toBe('written');
+    expect(await read('/usr/own', { write: 'x' })).toMatch(/^refused: /);
+  });
+
+  test('with "none" it has no sandbox, and the log says so', async () => {
+    await using opened = await open({ s: raw('plain', '', { sandbox: 'none' }) });
+    expect(await opened.logged('mcp_server_ready')).toMatchObject({ sandbox: 'none' });
+  });
+});
+
+describe('the configuration', () => {
+  test('is followed: one server comes, one goes, one stays as it is', async () => {
+    await using opened = await open({ stays: raw('counts'), goes: raw('plain') });
+    await opened.until(() => opened.toolsOf('stays').length + opened.toolsOf('goes').length === 2);
+    expect((await opened.call('mcp.stays.echo')).text).toBe('call 1');
+    opened.configure({ stays: raw('counts'), comes: raw('plain') });
+    await opened.until(() => opened.toolsOf('comes').length === 1);
+    expect(opened.mcp.toolsets.names().toSorted()).toEqual(['mcp.comes', 'mcp.stays']);
+    // The same process still.
+    expect((await opened.call('mcp.stays.echo')).text).toBe('call 2');
+  });
+
+  test('a file that is broken changes nothing, and the log says where', async () => {
+    await using opened = await open({ s: raw('plain'), bad: { url: 'nowhere' } });
+    expect(await opened.logged('mcp_config_fault')).toMatchObject({ at: '/mcpServers/bad/url' });
+    await opened.logged('mcp_server_ready');
+    opened.configure([] as never);
+    await opened.until(() => opened.log.filter(({ event }) => event === 'mcp_config_fault').length === 2);
+    expect(await opened.call('mcp.s.echo')).toMatchObject({ success: true });
+  });
+});
