@@ -32,7 +32,6 @@ import { type HostEffects, newHostEffects } from './executors/host-effects.ts';
 import { leaseRequest, wantedBy } from './executors/lease-request.ts';
 import { type RunningWork, newRunningWork } from './executors/running-work.ts';
 import { type StoppableWork, newStoppableWork } from './executors/stoppable-work.ts';
-import { type ToolsetReports, type ToolsetSource, newToolsetReports } from './executors/toolset-reports.ts';
 import { type CompactRunner, newCompactRunner } from './generate/compact-runner.ts';
 import type { KeepResponses } from './generate/exchange.ts';
 import { type GenerateRunner, newGenerateRunner } from './generate/generate-runner.ts';
@@ -41,6 +40,8 @@ import { recover } from './ledger/recover.ts';
 import type { BridgeLogLine, Log } from './log.ts';
 import type { Provider } from './providers/provider.ts';
 import { createRedactor } from './secrets/redactor.ts';
+import { type ToolsetReporter, newToolsetReporter } from './toolsets/toolset-reporter.ts';
+import type { ToolsetSource } from './toolsets/toolset-source.ts';
 
 export interface BridgeOptions {
   /** The engine, in this process or over HTTP; a token of the scope `bridge` is enough. */
@@ -71,10 +72,8 @@ export interface BridgeOptions {
   readonly keepResponses?: KeepResponses;
   /** Asks no model: `provider` is not used, and generates and compactions are left to other bridges. */
   readonly toolsOnly?: boolean;
-  /** What has tools for the sessions beside their packages; told to each session. */
+  /** Who has further tools: before the model of a session is asked, the session gets them as toolsets. */
   readonly toolsets?: readonly ToolsetSource[];
-  /** Called once with a function to call when a toolset changes. */
-  readonly onToolsets?: (changed: () => void) => void;
   /** Only undoes calls (puts back the files they changed). */
   readonly undoOnly?: boolean;
 }
@@ -123,7 +122,7 @@ interface Parts {
   readonly compactions: CompactRunner;
   readonly hostEffects: HostEffects;
   readonly previews: PreviewRunner;
-  readonly toolsets: ToolsetReports;
+  readonly toolsets: ToolsetReporter;
   /** The work on all effects but tool calls. */
   readonly stoppableWork: StoppableWork;
   /** Returns how many of the effects were new. */
@@ -164,7 +163,6 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
   const models = newModelRunners(options, { ...shared, blobs, link });
   const hostEffects = newHostEffects({ ...shared, executors, blobs });
-  const toolsets = newReports(options, link, log);
   const nonce = newNonce(random);
   const previews = newPreviewRunner({ ...shared, executors, nonce, readBlob: (ref) => blobs.read(ref) });
   const runner = newCallRunner({
@@ -179,6 +177,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     planCheck: newPlanCheck((ref) => blobs.read(ref)),
     startReady,
   });
+  const toolsets = newToolsetReporter({ ...shared, link, sources: options.toolsets ?? [] });
   const otherBridges = newOtherBridgesWatch({ client, clock, link, schedule, startReady, signal });
   const calls = newLeasedCalls({ schedule, runner, leases, otherBridges, work, signal });
   const stoppableWork = newStoppableWork(leases, work);
@@ -201,12 +200,6 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     admit,
   };
   return parts;
-}
-
-function newReports({ client, owner, toolsets, onToolsets }: BridgeOptions, link: Link, log: Log): ToolsetReports {
-  const reports = newToolsetReports({ client, owner, link, log, sources: toolsets ?? [] });
-  onToolsets?.(() => reports.changed());
-  return reports;
 }
 
 type ModelParts = Omit<Parameters<typeof newGenerateRunner>[0], 'provider' | 'keepResponses' | 'putEvidence'>;
@@ -252,11 +245,7 @@ function beginEffect(
     case 'tool.answer':
       return calls.answer(effect);
     case 'llm.generate':
-      // Before the answer is reported, so that the next turn offers the tools.
-      return stoppableWork.begin(leased, async (stop) => {
-        await toolsets.ensure(effect.session_id);
-        await generates.run(effect, stop);
-      });
+      return stoppableWork.begin(leased, async (stop) => generates.run(await toolsets.inStep(effect), stop));
     case 'llm.compact':
       return stoppableWork.begin(leased, (stop) => compactions.run(effect, stop));
     case 'host_session.open':

@@ -11,6 +11,7 @@ import {
   jsonObject,
   list,
   oneOf,
+  shape,
   tagged,
   text,
   variants,
@@ -144,7 +145,11 @@ const kinds = {
    */
   ToolsetSet: [
     { toolset: ToolsetName, owner: OwnerId, tools: list(ToolsetTool, TOOLSET_TOOLS_MAX) },
-    { trust: oneOf('trust', ['first']) },
+    {
+      trust: oneOf('trust', ['first']),
+      /** The generate that its sender holds and has not asked the model for: it offers the tools as they are after this event. */
+      generate: shape('HeldGenerate', { run_id: RunId, turn: integer('turn', 1) }),
+    },
   ],
   /** An operator approves exactly these definitions of tools that the toolset has, by their digests. */
   ToolsetApproved: [{ toolset: ToolsetName, tools: dictionary(ToolId, Digest, TOOLSET_TOOLS_MAX) }, by],

@@ -20,10 +20,6 @@ export const SKILL_RUN_MAX = 64;
 export const SKILLS_LISTED_MAX = 50;
 /** Most bytes of a file in one answer of `skills_read`. The answer says where the rest begins. */
 export const SKILL_READ_BYTES_MAX = 32_768;
-/** Most sessions of which a bridge remembers what toolsets they have. Beyond it, it looks again at the one it told first. */
-export const REPORTED_SESSIONS_MAX = 4_096;
-/** Most tools of a toolset that a bridge leaves out because the engine refuses them. With more, the toolset is not set. */
-export const TOOLS_REFUSED_MAX = 16;
 /** Most faults that reading skills or a catalog reports. Further ones are counted and not listed. */
 export const SOURCE_FAULTS_MAX = 256;
 /** Most entries in a directory that is read for skills or a catalog. A directory with more is refused. */

@@ -780,3 +780,5 @@ export const SIM_TIMERS_MAX = 50_000;
 export const SIM_PATIENCE_MS = 900_000;
 /** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
 export const SIM_SHRINKS_MAX = 300;
+
+export * from './limits-mcp.ts';

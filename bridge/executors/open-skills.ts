@@ -3,8 +3,8 @@ import type { Clock } from '../../src/clock.ts';
 import { watchPaths } from '../../src/files/watch-paths.ts';
 import { type SkillFault, type SkillSet, readSkills } from '../../src/skills/read-skills.ts';
 import { SKILL_TOOLSET, skillTools } from '../../src/skills/skill-tools.ts';
-import { ENGINE_OWNER } from '../../src/skills/toolset-event.ts';
-import type { ToolsetSource } from './toolset-reports.ts';
+import { SKILLS_OWNER } from '../../src/skills/toolset-event.ts';
+import type { ToolsetSource } from '../toolsets/toolset-source.ts';
 
 export interface Skills extends ToolsetSource {
   /** As they were last read. */
@@ -20,13 +20,11 @@ export interface SkillsOptions {
   /** `first`: a session that has no skills yet gets these approved. */
   readonly trust: 'first' | null;
   readonly clock: Pick<Clock, 'after'>;
-  /** Called when another set is there. */
-  readonly onChange: () => void;
   /** Called with what is wrong, when it is not what was wrong before. */
   readonly onFaults: (faults: readonly SkillFault[]) => void;
 }
 
-export async function openSkills({ directories, trust, clock, onChange, onFaults }: SkillsOptions): Promise<Skills> {
+export async function openSkills({ directories, trust, clock, onFaults }: SkillsOptions): Promise<Skills> {
   let set = await readSkills(directories, nextTurn);
   let told = '';
   let version = 0;
@@ -41,7 +39,6 @@ export async function openSkills({ directories, trust, clock, onChange, onFaults
     tell();
     if (set.digest === before) return false;
     version += 1;
-    onChange();
     return true;
   }
   tell();
@@ -57,8 +54,10 @@ export async function openSkills({ directories, trust, clock, onChange, onFaults
   return {
     current: () => set,
     refresh,
-    owner: ENGINE_OWNER,
+    owner: SKILLS_OWNER,
     version: () => version,
+    names: () => [SKILL_TOOLSET],
+    ready: () => Promise.resolve(),
     toolsets: () => [{ toolset: SKILL_TOOLSET, tools: skillTools(set), trust }],
     close: () => watch.close(),
   };

@@ -1,13 +1,15 @@
 // The entry point of a bridge process. It writes JSON Lines to standard output, and nothing else.
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { connect } from '../../src/client/index.ts';
 import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
-import { type Executor, combineExecutors } from '../executors/executors.ts';
 import { withCatalog } from '../executors/catalog-executor.ts';
+import { withChangingTools } from '../executors/changing-tools.ts';
+import { type Executor, type Executors, combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
 import type { Skills } from '../executors/open-skills.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
@@ -23,7 +25,9 @@ import { codeOf, reasonOf, storageCode, whatFailed } from '../../src/files/file-
 import { secretVariables } from '../../src/files/secret-variables.ts';
 import { visible } from '../../src/shown/visible.ts';
 import { runBridge } from '../loop.ts';
+import type { Mcp } from '../mcp/mcp-executor.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
+import { mcpSettings } from './mcp-settings.ts';
 import { protectedPaths, refuseMissing } from './protected-paths.ts';
 import { apiProvider } from '../providers/api/api-provider.ts';
 import { type CassetteFile, openCassetteFile } from '../providers/cassette/cassette-file.ts';
@@ -79,15 +83,13 @@ async function main(): Promise<void> {
   const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
-  let tellToolsets: () => void = () => undefined;
-  const skills = await openBridgeSkills(options, () => tellToolsets());
+  const skills = await openBridgeSkills(options);
   const own = [hostExecutor(host), ...(skills === null ? [] : [skills.executor(host)])];
+  const mcp = await openServers(options, secrets);
   try {
     await runBridge({
       client,
-      executors: combineExecutors(withCatalog(own)),
-      toolsets: skills === null ? [] : [skills.source],
-      onToolsets: (changed) => (tellToolsets = changed),
+      ...executorsOf(combineExecutors(withCatalog(own)), mcp, skills),
       provider,
       ledger,
       clock: systemClock,
@@ -99,6 +101,7 @@ async function main(): Promise<void> {
     });
   } finally {
     await skills?.source.close();
+    await mcp?.close();
     await cassette?.close();
     await ledger.close();
     await host.close();
@@ -107,10 +110,7 @@ async function main(): Promise<void> {
 }
 
 /** Null without a directory of skills: nothing is read or watched then, and no YAML reader is loaded. */
-async function openBridgeSkills(
-  { skills, skillsTrust, undoOnly }: MainOptions,
-  onChange: () => void,
-): Promise<BridgeSkills | null> {
+async function openBridgeSkills({ skills, skillsTrust, undoOnly }: MainOptions): Promise<BridgeSkills | null> {
   if (skills.length === 0 || undoOnly) return null;
   const { openSkills } = await import('../executors/open-skills.ts');
   const { skillExecutor } = await import('../executors/skill-executor.ts');
@@ -118,7 +118,6 @@ async function openBridgeSkills(
     directories: skills,
     trust: skillsTrust === 'first' ? 'first' : null,
     clock: systemClock,
-    onChange,
     onFaults: (faults) => {
       print({ event: 'skill_faults', faults });
       for (const { file, at, message } of faults) complain(visible(`skill left out: ${file}${at} ${message}`));
@@ -139,6 +138,26 @@ const settingsOf = ({ concurrency, sessions, undoOnly, provider, keepResponses }
   keepResponses,
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
+});
+
+/** The servers of the configuration, which start at once; their code is loaded with the first of them. */
+async function openServers(options: MainOptions, secrets: Secrets): Promise<Mcp | null> {
+  const settings = mcpSettings(options);
+  if (settings === null) return null;
+  const { openMcp } = await import('../mcp/mcp-executor.ts');
+  return await openMcp({
+    ...settings,
+    variables: { ...process.env, ...secrets },
+    hidden: protectedPaths(options).map((path) => resolve(path)),
+    clock: systemClock,
+    random: Math.random,
+    log: print,
+  });
+}
+
+const executorsOf = (own: Executors, mcp: Mcp | null, skills: BridgeSkills | null) => ({
+  executors: mcp === null ? own : withChangingTools(own, mcp.executor),
+  toolsets: [...(skills === null ? [] : [skills.source]), ...(mcp === null ? [] : [mcp.toolsets])],
 });
 
 const HOME_NOTE =

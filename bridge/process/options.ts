@@ -33,6 +33,8 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
                               workspace, where there is one). No tool may read or write there
   --skills-trust ask|first    whether an operator approves skills before a session uses them, or a session approves those
                               that it gets first (ask)
+  --mcp-config FILE           the MCP servers whose tools the sessions get, as an mcpServers file; no tool may read or write it
+                              (mcp.json in the data directory of the token file, where that is one)
   --workspace-name NAME       names the workspace (default: from the machine, the path and the inode); a call is undone
                               only where the name is the same
   --owner NAME                names this process to the engine; must be unique among live bridges
@@ -67,6 +69,7 @@ export interface MainOptions {
   /** Directories of skills; those of the workspace when none are named. */
   readonly skills: readonly string[];
   readonly skillsTrust: 'ask' | 'first';
+  readonly mcpConfig: string | undefined;
   readonly workspaceName: string | undefined;
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
@@ -112,6 +115,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     protect: values.protect ?? [],
     skills: skillDirectories(values.skills, needed('workspace')),
     skillsTrust: oneOf('skills-trust', values['skills-trust'], ['ask', 'first']),
+    mcpConfig: values['mcp-config'],
     workspaceName: workspaceName(values['workspace-name']),
     owner,
     sessions: session?.map(sessionId),
@@ -139,6 +143,7 @@ function parse(args: readonly string[]) {
       model: text,
       'fallback-model': text,
       'state-dir': text,
+      'mcp-config': text,
       'workspace-name': text,
       record: text,
       'keep-responses': { ...text, default: 'all' },

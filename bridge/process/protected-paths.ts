@@ -4,11 +4,15 @@ import { basename, dirname, resolve } from 'node:path';
 import { missingIn } from '../host/workspace/protected-places.ts';
 import { type MainOptions, Misuse } from './options.ts';
 
+type Missable = Pick<MainOptions, 'workspace' | 'protect'> & Partial<Pick<MainOptions, 'mcpConfig'>>;
+
 /**
  * Refuses to protect what does not exist in the workspace: file tools would keep away from the path, but a command could make
  * it, with content of its choice. No tool reaches a path elsewhere.
  */
-export function refuseMissing({ workspace, protect }: Pick<MainOptions, 'workspace' | 'protect'>): void {
+export function refuseMissing({ workspace, protect, mcpConfig }: Missable): void {
+  if (mcpConfig !== undefined && !existsSync(mcpConfig))
+    throw new Misuse(`--mcp-config ${mcpConfig} does not exist; make it with: refold mcp add`);
   const [missing] = existsSync(workspace) ? missingIn(workspace, protect) : [];
   if (missing === undefined) return;
   throw new Misuse(
@@ -17,24 +21,24 @@ export function refuseMissing({ workspace, protect }: Pick<MainOptions, 'workspa
 }
 
 /**
- * The token, the directories that it lies in, the ledger, the cassette and the skills, with what the options add. Without a sandbox
+ * The token, the directories that it lies in, the ledger, the cassette, the skills and the servers, with what the options add. Without a sandbox
  * nothing can keep commands from a path in the workspace, and the digests of skills say what changed.
  */
-export function protectedPaths({
-  tokenFile,
-  stateDir,
-  protect,
-  record,
-  skills,
-  sandbox,
-}: MainOptions): readonly string[] {
+export function protectedPaths(options: MainOptions): readonly string[] {
+  const { tokenFile, stateDir, protect, record, skills, sandbox, mcpConfig } = options;
   const tokens = dirname(resolve(tokenFile));
-  const data = basename(tokens) === 'tokens' ? [tokens, dirname(tokens)] : [];
+  const dataDir = dataDirectoryOf(tokenFile);
   return [
     ...protect,
     ...(sandbox === 'none' ? [] : skills),
     tokenFile,
-    ...data,
-    ...[stateDir, record].filter((path) => path !== undefined),
+    ...(dataDir === null ? [] : [tokens, dataDir]),
+    ...[stateDir, record, mcpConfig].filter((path) => path !== undefined),
   ];
+}
+
+/** The data directory that a token file lies in; null where it lies elsewhere. */
+export function dataDirectoryOf(tokenFile: string): string | null {
+  const tokens = dirname(resolve(tokenFile));
+  return basename(tokens) === 'tokens' ? dirname(tokens) : null;
 }

@@ -6,7 +6,8 @@ import { REGISTRY_TOOLS_MAX, TOOLSETS_MAX, TOOLSET_PINS_MAX } from '../../schema
 import { pointerSegment, type Rejection, reject } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { type Toolset, definitionDigest } from '../../schemas/toolset.ts';
-import { type NextState, inOrder } from '../next-state.ts';
+import { owesCompaction } from '../compaction.ts';
+import { type NextState, inOrder, liveRun } from '../next-state.ts';
 import { findToolsFault, registryOf } from '../registry.ts';
 import { hasApprovals, knownToolset, toolsBeside } from './members.ts';
 
@@ -36,7 +37,21 @@ export function admitToolset(state: SessionState, event: EventOfKind<'ToolsetSet
     return reject('registry_invalid', `/tools/${workflow}/spec/executor/kind`, message);
   }
   const specs = tools.map(({ spec }) => spec);
-  return findToolsFault(specs, (index) => `/tools/${index}/spec`, beside);
+  return findToolsFault(specs, (index) => `/tools/${index}/spec`, beside) ?? findGenerateFault(state, event);
+}
+
+/** The generate that the event names must be the one that is owed: its offer is pinned anew. */
+function findGenerateFault({ run }: SessionState, { generate }: EventOfKind<'ToolsetSet'>): Rejection | null {
+  if (generate === undefined) return null;
+  if (run === null) return reject('run_not_active', '/generate', 'no run is active');
+  if (run.run_id !== generate.run_id) {
+    return reject('wrong_run', '/generate/run_id', `${run.run_id} is active, not ${generate.run_id}`);
+  }
+  if (run.turn !== generate.turn) {
+    return reject('wrong_turn', '/generate/turn', `the run is at turn ${run.turn}, not ${generate.turn}`);
+  }
+  if (run.phase === 'generating' && run.offer !== null && !owesCompaction(run)) return null;
+  return reject('wrong_phase', '/generate', `no generate is owed while the run is ${run.phase}`);
 }
 
 export function admitApproval({ toolsets }: SessionState, event: EventOfKind<'ToolsetApproved'>): Rejection | null {
@@ -59,7 +74,8 @@ export const admitRemoval = ({ toolsets }: SessionState, event: EventOfKind<'Too
 const unknownToolset = (toolset: string): Rejection =>
   reject('toolset_unknown', '/toolset', `there is no toolset "${toolset}"`);
 
-export function setToolset(next: NextState, { toolset, owner, tools, trust }: EventOfKind<'ToolsetSet'>): void {
+export function setToolset(next: NextState, event: EventOfKind<'ToolsetSet'>): void {
+  const { toolset, owner, tools, trust, generate } = event;
   const present = inOrder(
     Object.fromEntries(tools.map(({ definition, spec }) => [spec.tool_id, definitionDigest(definition)])),
   );
@@ -69,6 +85,10 @@ export function setToolset(next: NextState, { toolset, owner, tools, trust }: Ev
   const specs = tools.map(({ spec }) => spec);
   next.tool_registry = registryOf([...toolsBeside(next, toolset), ...specs]);
   putToolset(next, toolset, { owner, pins: boundedPins(pins, present), tools: present });
+  // A bridge sets it before it asks the model: the turn that waits for an answer is offered these tools already.
+  if (next.run?.phase === 'generating' && next.run.offer !== null) next.run = { ...next.run, offer: null };
+  // It is pinned anew with the tools that follow.
+  if (generate !== undefined) next.run = { ...liveRun(next), offer: null };
 }
 
 export function approveToolset(next: NextState, { toolset, tools }: EventOfKind<'ToolsetApproved'>): void {

@@ -81,6 +81,7 @@ export function addRuns(program: Program): void {
     .option('--context-mark <tokens>', 'compact the conversation when a turn has used more than this many tokens')
     .addOption(skillsOption('.refold/skills in the workspace'))
     .addOption(skillsTrustOption())
+    .option('--mcp-config <file>', 'the MCP servers whose tools sessions get (default: mcp.json in the data directory)')
     .option('--policy <preset>', 'which calls ask a person, in a new session (see refold policy)')
     .option('--yes', 'allow every call that asks; this is recorded')
     .addOption(sandboxOption());
@@ -181,6 +182,7 @@ export function addProcesses(program: Program): void {
     .addOption(skillsOption('.refold/skills in the workspace'))
     .addOption(skillsTrustOption())
     .option('--session <id>', 'serve only this session')
+    .option('--mcp-config <file>', 'the MCP servers whose tools sessions get (default: mcp.json in the data directory)')
     .option(
       '--state-dir <dir>',
       'the directory of its ledger of started calls (default: bridges/ in the data directory)',

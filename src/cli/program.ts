@@ -8,6 +8,7 @@ import { addCatalog, addSkills } from './catalog-commands.ts';
 import type { Program } from './command.ts';
 import { addInspection, addOpen, addProcesses, addRuns, addUndo } from './commands.ts';
 import { addTransfer } from './transfer-commands.ts';
+import { addMcpConfig } from './mcp-config-commands.ts';
 import type { Streams } from './output.ts';
 import { addMcp } from './mcp-commands.ts';
 import { addAnswers, addRules, addSteering, addToolsets } from './people-commands.ts';
@@ -58,6 +59,7 @@ function newProgram(streams: Streams): Program {
   addTransfer(program);
   addFork(program);
   addWhatIf(program);
+  addMcpConfig(program);
   addBench(program);
   return program;
 }

@@ -148,6 +148,8 @@ export function bridgeArguments(given: Options): Omit<BridgeCommand, 'dataDir' |
   const named = typeof workspaceName === 'string' ? ['--workspace-name', workspaceName] : [];
   const keep = options['keepResponses'];
   const kept = keep === undefined ? [] : ['--keep-responses', keptResponses(String(keep))];
+  const { mcpConfig } = options;
+  const servers = typeof mcpConfig === 'string' ? ['--mcp-config', resolve(mcpConfig)] : [];
   const skills = skillsOf(options, workspace).directories.flatMap((path) => ['--skills', path]);
   const trust = ['--skills-trust', String(options['skillsTrust'] ?? 'ask')];
   const common = [
@@ -157,6 +159,7 @@ export function bridgeArguments(given: Options): Omit<BridgeCommand, 'dataDir' |
     ...kept,
     ...skills,
     ...(skills.length === 0 ? [] : trust),
+    ...servers,
   ];
   const { recording } = options;
   if (typeof recording === 'string') {

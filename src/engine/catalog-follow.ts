@@ -13,7 +13,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { Toolset } from '../../schemas/toolset.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { DefinedTool } from '../skills/skill-tools.ts';
-import { ENGINE_OWNER, toolsetSet } from '../skills/toolset-event.ts';
+import { CATALOG_OWNER, toolsetSet } from '../skills/toolset-event.ts';
 import type { LiveSession } from './append/live-session.ts';
 import { type TellFault, tellError } from './faults.ts';
 
@@ -63,7 +63,7 @@ export function newCatalogFollow({ blobs, tellFault }: FollowPorts, first: Catal
     const refused = (reason: string): void =>
       tellFault({ session_id: session.id, doing: 'setting the catalog', reason });
     try {
-      const event = await toolsetSet({ toolset: 'catalog', tools, trust: 'first', setBy: ENGINE_OWNER }, store)();
+      const event = await toolsetSet({ toolset: 'catalog', tools, trust: 'first', setBy: CATALOG_OWNER }, store)();
       if (isLeft(event)) return refused(event.left.message);
       const receipt = await session.submit({ events: [event.right] }, EVENT_BYTES);
       if (receipt !== null && isLeft(receipt)) refused(receipt.left.message);

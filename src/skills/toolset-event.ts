@@ -8,8 +8,9 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import type { ToolsetTool } from '../../schemas/toolset.ts';
 import type { DefinedTool } from './skill-tools.ts';
 
-/** Who sets skills and the catalog: they belong to no process, and whichever reports them sets the same toolset. */
-export const ENGINE_OWNER: OwnerId = brand('engine');
+/** Who sets the catalog, and who sets skills: these belong to no process, and whichever reports them sets the same toolset. */
+export const CATALOG_OWNER: OwnerId = brand('catalog');
+export const SKILLS_OWNER: OwnerId = brand('skills');
 
 export interface ReportedTools {
   readonly toolset: string;

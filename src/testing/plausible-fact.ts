@@ -6,9 +6,9 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { type Fact, call, say } from './facts.ts';
+import { REGISTRY_WAYS } from './toolset-facts.ts';
 import { filesOf } from './plausible-files.ts';
 import { isRunning, plausibleAnswer, plausibleNote, plausibleQuestion } from './plausible-questions.ts';
-import { REGISTRY_WAYS } from './toolset-facts.ts';
 
 /** The numbers that decide: `what` (0 to 99) picks the kind of fact, `a` and `b` its details. */
 export interface Draw {

@@ -60,7 +60,7 @@ test('a new session has the catalog before anything else, and its answer says so
   expect(version).toBe(1);
   expect(await kindsOf(session_id)).toEqual(['ToolsetSet']);
   expect(await offered(session_id)).toEqual(['catalog.tool.one', 'catalog.tool.two']);
-  expect((await must(client.session(session_id))).state.toolsets?.['catalog']?.owner).toBe('engine');
+  expect((await must(client.session(session_id))).state.toolsets?.['catalog']?.owner).toBe('catalog');
 });
 
 test('without a catalog, a session has none, and follows none that comes later', async () => {

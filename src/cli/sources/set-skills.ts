@@ -8,7 +8,7 @@ import { storeContent } from '../../client/store-content.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import { readSkills } from '../../skills/read-skills.ts';
 import { SKILL_TOOLSET, skillTools } from '../../skills/skill-tools.ts';
-import { ENGINE_OWNER, toolsetSet } from '../../skills/toolset-event.ts';
+import { SKILLS_OWNER, toolsetSet } from '../../skills/toolset-event.ts';
 import type { Output } from '../output.ts';
 
 export interface CommandSkills {
@@ -33,7 +33,7 @@ export async function setSkills(
     tools.every(({ spec, definition }) => present[spec.tool_id] === digestText(definition));
   if (!isSame) {
     const event = await must(
-      toolsetSet({ toolset: SKILL_TOOLSET, tools, trust, setBy: ENGINE_OWNER }, (text) => storeContent(client, text)),
+      toolsetSet({ toolset: SKILL_TOOLSET, tools, trust, setBy: SKILLS_OWNER }, (text) => storeContent(client, text)),
     );
     const set = await client.submit(session, { events: [event] })();
     if (isLeft(set)) output.warn(`refold: the skills are not used: ${set.left.message} (at ${set.left.path})`);

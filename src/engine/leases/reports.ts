@@ -17,10 +17,11 @@ export interface ReportOn {
 export function reportOn(event: Ingress | IngressEvent, run: ReportedRun | null): ReportOn | null {
   if ('turn' in event) {
     if (run !== null && isExternal(run)) return null;
-    const retries = run?.retry?.failures ?? 0;
     const compact = event.kind === 'ContextCompacted' || event.kind === 'CompactFailed' ? '/compact' : '';
-    const retry = retries === 0 ? '' : `/retry-${retries}`;
-    return { effect: brand(`${event.run_id}/turn-${event.turn}${compact}${retry}`), answers: true };
+    return { effect: effectOfTurn(event, compact, run), answers: true };
+  }
+  if (event.kind === 'ToolsetSet') {
+    return event.generate === undefined ? null : { effect: effectOfTurn(event.generate, '', run), answers: false };
   }
   if (event.kind === 'ToolBatchSettled') return { effect: brand(`${event.batch_id}/settle`), answers: true };
   if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
@@ -35,6 +36,16 @@ export function reportOn(event: Ingress | IngressEvent, run: ReportedRun | null)
 }
 
 type ReportedRun = Pick<RunState, 'config' | 'retry'>;
+
+/** The id of the effect of a generate, or of a compaction, as `effects(state)` makes it. */
+function effectOfTurn(
+  { run_id, turn }: { readonly run_id: RunId; readonly turn: number },
+  compact: string,
+  run: ReportedRun | null,
+): EffectId {
+  const retries = run?.retry?.failures ?? 0;
+  return brand(`${run_id}/turn-${turn}${compact}${retries === 0 ? '' : `/retry-${retries}`}`);
+}
 
 interface CallReport {
   readonly batch_id: BatchId;

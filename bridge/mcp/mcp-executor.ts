@@ -1,0 +1,150 @@
+// Runs calls of the tools of MCP servers, and offers those tools as toolsets. It is an executor whose tools change while it runs.
+import type { ElicitResult } from '@modelcontextprotocol/client';
+import { isLeft } from 'fp-ts/lib/Either.js';
+
+import type { JsonObject } from '../../schemas/json.ts';
+import type { BridgeClock } from '../../src/clock.ts';
+import { mcpToolset } from '../../src/toolsets/mcp-names.ts';
+import type { CallAsk } from '../executors/call-ask.ts';
+import { type CallReport, failedReport } from '../executors/call-report.ts';
+import type { CallContext, CallTarget, Executor } from '../executors/executors.ts';
+import { openKeeper } from '../host/exec/keeper.ts';
+import type { Log } from '../log.ts';
+import type { ToolsetSource } from '../toolsets/toolset-source.ts';
+import { watchConfig } from './config-file.ts';
+import type { Variables } from './references.ts';
+import { questionOf } from './questions.ts';
+import { type SchemaThread, newSchemaThread } from './schema-thread.ts';
+import type { Server, ServerPorts } from './server.ts';
+import { newServers } from './servers.ts';
+import { runTool } from './tool-run.ts';
+
+export interface McpOptions {
+  /** The configuration file; it need not exist. */
+  readonly configFile: string;
+  /** Names who sets the toolsets: the same in every process that uses this configuration. */
+  readonly owner: ToolsetSource['owner'];
+  /** What references in the configuration stand for. */
+  readonly variables: Variables;
+  /** What no server may see. */
+  readonly hidden: readonly string[];
+  readonly clock: BridgeClock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly connect?: ServerPorts['connect'];
+}
+
+export interface Mcp {
+  readonly executor: Executor;
+  readonly toolsets: ToolsetSource;
+  /** Stops every server. */
+  close(): Promise<void>;
+}
+
+export async function openMcp(options: McpOptions): Promise<Mcp> {
+  const { clock, random, log, owner } = options;
+  const keeper = openKeeper();
+  const schemas = newSchemaThread();
+  const running: RunningCalls = new Map();
+  let version = 0;
+  const servers = newServers({
+    clock,
+    random,
+    log,
+    keeper,
+    schemas,
+    hidden: options.hidden,
+    variables: options.variables,
+    ...(options.connect === undefined ? {} : { connect: options.connect }),
+    onTools: () => void (version += 1),
+    onElicitOf: elicitFor(running),
+  });
+  const file = await watchConfig(options.configFile, { clock, log, onConfig: (config) => servers.configure(config) });
+  const executor: Executor = {
+    get tools() {
+      return [...servers.all.keys()].map((name) => `${mcpToolset(name)}.*`);
+    },
+    get definitions() {
+      const listed = [...servers.all.values()].flatMap((server) => [...(server.tools()?.values() ?? [])]);
+      return Object.fromEntries(listed.map(({ spec }) => [spec.tool_id, spec.tool_ref]));
+    },
+    resumes: true,
+    run: (call, args, context) => run({ servers: servers.all, schemas, clock, running }, call, args, context),
+  };
+  return {
+    executor,
+    toolsets: {
+      owner,
+      version: () => version,
+      names: () => [...servers.all.keys()].map(mcpToolset),
+      toolsets: () => [...servers.all.values()].flatMap(offered),
+      ready: () => servers.attached(),
+    },
+    async close() {
+      file.close();
+      await servers.close();
+      await schemas.close();
+      keeper.close();
+    },
+  };
+}
+
+/** Nothing before the first listing: what was recorded of an earlier one stays. */
+function offered(server: Server): ReturnType<ToolsetSource['toolsets']> {
+  const { settings } = server;
+  const listed = server.tools();
+  if (listed === null) return [];
+  return [{ toolset: mcpToolset(settings.name), tools: [...listed.values()], trust: settings.trust }];
+}
+
+/** The calls that run now, by their server: a question of an older server does not say which of them it is about. */
+type RunningCalls = Map<string, Set<CallContext>>;
+
+/** Puts a question of a server (2025-11-25, "Elicitation") to a person, when it can only be about one call. */
+const elicitFor =
+  (running: RunningCalls) =>
+  (server: string): ServerPorts['onElicit'] =>
+  async (params) => {
+    const calls = [...(running.get(server) ?? [])].filter(({ ask }) => ask !== undefined);
+    const question = questionOf(params, server);
+    const [only] = calls;
+    if (calls.length !== 1 || isLeft(question) || only?.ask === undefined) return { action: 'cancel' };
+    const { action, content } = await only.ask(question.right);
+    return content === undefined ? { action } : { action, content: content as NonNullable<ElicitResult['content']> };
+  };
+
+interface Parts {
+  readonly servers: ReadonlyMap<string, Server>;
+  readonly schemas: SchemaThread;
+  readonly clock: BridgeClock;
+  readonly running: RunningCalls;
+}
+
+async function run(
+  { servers, running, ...ports }: Parts,
+  { tool_id }: CallTarget,
+  args: JsonObject,
+  context: CallContext,
+): Promise<CallReport | CallAsk> {
+  const [, name = ''] = tool_id.split('.');
+  const server = servers.get(name);
+  if (server === undefined) return unavailable(name, 'it is not configured here');
+  const connection = server.connection();
+  // What another bridge has noted can wait for the server.
+  if ('why' in connection && context.resume?.handle === undefined) return unavailable(name, connection.why);
+  const tool = server.tools()?.get(tool_id);
+  if (tool === undefined) return failedReport('tool_unavailable', `the server "${name}" has no such tool any more`);
+  const calls = running.get(name) ?? new Set();
+  running.set(name, calls.add(context));
+  try {
+    return server.redactor().value(await runTool({ ...ports, server, tool, args, context }));
+  } finally {
+    calls.delete(context);
+  }
+}
+
+const unavailable = (name: string, why: string): CallReport => ({
+  ...failedReport('server_unavailable', `the server "${name}" is not available: ${why}`),
+  needsFollowup: true,
+  retryable: true,
+});

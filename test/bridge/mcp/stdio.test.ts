@@ -1,0 +1,77 @@
+// Local MCP servers as real processes: what they list, what calls of their tools answer, how they are confined.
+import { describe, expect, test } from 'vitest';
+import { open, raw } from '../../support/mcp/opened.ts';
+
+describe('a local server', () => {
+  test('is started, and its tools are offered and called', async () => {
+    await using opened = await open({ files: raw('plain') });
+    expect(opened.toolsOf('files')).toEqual(['mcp.files.echo']);
+    expect(opened.mcp.executor.tools).toEqual(['mcp.files.*']);
+    expect(opened.mcp.toolsets.toolsets()).toMatchObject([
+      { toolset: 'mcp.files', trust: null, tools: [{ spec: { tool_name: 'mcp__files__echo', mode: 'external' } }] },
+    ]);
+    expect(await opened.call('mcp.files.echo', { text: 'hi' })).toEqual({ success: true, text: 'echo {"text":"hi"}' });
+    expect(await opened.logged('mcp_server_ready')).toMatchObject({
+      tools: 1,
+      protocol: '2025-06-18',
+      sandbox: 'bwrap',
+    });
+  });
+});
+
+describe('its confinement', () => {
+  test('its environment holds what the configuration gives, and nothing of the bridge', async () => {
+    process.env['REFOLD_TEST_OF_SERVERS'] = 'of the bridge';
+    await using opened = await open({ s: raw('variables', '', { env: { GIVEN: 'yes' } }) });
+    delete process.env['REFOLD_TEST_OF_SERVERS'];
+    await opened.logged('mcp_server_ready');
+    const variables = JSON.parse((await opened.call('mcp.s.echo')).text) as Record<string, string>;
+    expect(variables).toMatchObject({ GIVEN: 'yes', HOME: '/tmp' });
+    expect(variables).not.toHaveProperty('REFOLD_TEST_OF_SERVERS');
+  });
+
+  test('a secret by reference reaches it, and is not shown', async () => {
+    const secret = 'the-secret-of-this-test';
+    await using opened = await open({ s: raw('secret', '', { env: { API_TOKEN: '${env:MINE}' } }) }, { MINE: secret });
+    await opened.logged('mcp_server_ready');
+    expect((await opened.call('mcp.s.echo')).text).toBe('the token is ‹secret›');
+    expect(JSON.stringify(opened.log)).not.toContain(secret);
+  });
+
+  test('it sees neither the configuration nor a home, and changes only what it may write', async () => {
+    await using opened = await open({ s: raw('files') });
+    await opened.logged('mcp_server_ready');
+    const read = async (path: string, more = {}) => (await opened.call('mcp.s.echo', { path, ...more })).text;
+    expect(await read(opened.configFile)).toBe('refused: ENOENT');
+    expect(await read('/etc/shadow')).toMatch(/^refused: /);
+    expect(await read('/tmp/own', { write: 'x' })).toBe('written');
+    expect(await read('/usr/own', { write: 'x' })).toMatch(/^refused: /);
+  });
+
+  test('with "none" it has no sandbox, and the log says so', async () => {
+    await using opened = await open({ s: raw('plain', '', { sandbox: 'none' }) });
+    expect(await opened.logged('mcp_server_ready')).toMatchObject({ sandbox: 'none' });
+  });
+});
+
+describe('the configuration', () => {
+  test('is followed: one server comes, one goes, one stays as it is', async () => {
+    await using opened = await open({ stays: raw('counts'), goes: raw('plain') });
+    await opened.until(() => opened.toolsOf('stays').length + opened.toolsOf('goes').length === 2);
+    expect((await opened.call('mcp.stays.echo')).text).toBe('call 1');
+    opened.configure({ stays: raw('counts'), comes: raw('plain') });
+    await opened.until(() => opened.toolsOf('comes').length === 1);
+    expect(opened.mcp.toolsets.names().toSorted()).toEqual(['mcp.comes', 'mcp.stays']);
+    // The same process still.
+    expect((await opened.call('mcp.stays.echo')).text).toBe('call 2');
+  });
+
+  test('a file that is broken changes nothing, and the log says where', async () => {
+    await using opened = await open({ s: raw('plain'), bad: { url: 'nowhere' } });
+    expect(await opened.logged('mcp_config_fault')).toMatchObject({ at: '/mcpServers/bad/url' });
+    await opened.logged('mcp_server_ready');
+    opened.configure([] as never);
+    await opened.until(() => opened.log.filter(({ event }) => event === 'mcp_config_fault').length === 2);
+    expect(await opened.call('mcp.s.echo')).toMatchObject({ success: true });
+  });
+});

@@ -1,0 +1,99 @@
+// The mcpServers file: what it says, and where it is wrong.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { describe, expect, test } from 'vitest';
+import { parseConfig } from '../../src/toolsets/mcp-config.ts';
+
+const parse = (servers: unknown) => {
+  const parsed = parseConfig(JSON.stringify({ mcpServers: servers }));
+  if (isLeft(parsed)) throw new Error(parsed.left.message);
+  return parsed.right;
+};
+
+test('the common fields, and those of refold', () => {
+  const config = parse({
+    local: {
+      command: 'npx',
+      args: ['-y', 'server'],
+      env: { A: '${env:A}' },
+      cwd: '/srv',
+      trust: 'first',
+      timeout_ms: 5_000,
+    },
+    far: {
+      type: 'http',
+      url: 'https://example.com/mcp',
+      headers: { Authorization: 'Bearer ${env:TOKEN}' },
+      alwaysAllow: ['x'],
+    },
+    off: { command: 'x', disabled: true },
+  });
+  expect(config).toMatchObject({
+    servers: [
+      {
+        name: 'far',
+        trust: null,
+        trustHints: false,
+        timeoutMs: null,
+        transport: { kind: 'http', url: 'https://example.com/mcp' },
+      },
+      {
+        name: 'local',
+        trust: 'first',
+        timeoutMs: 5_000,
+        transport: { kind: 'stdio', args: ['-y', 'server'], cwd: '/srv' },
+      },
+    ],
+    disabled: ['off'],
+    faults: [],
+  });
+});
+
+describe('a server with a fault is left out, and the others stay', () => {
+  test.each<readonly [server: unknown, path: string, message: RegExp]>([
+    [{}, '/mcpServers/bad', /either "command".* or "url"/],
+    [{ command: 'x', url: 'https://x' }, '/mcpServers/bad', /either/],
+    ['text', '/mcpServers/bad', /must be an object/],
+    [{ command: '' }, '/mcpServers/bad/command', /program/],
+    [{ command: 'x', args: 'y' }, '/mcpServers/bad/args', /list of texts/],
+    [{ command: 'x', args: [7] }, '/mcpServers/bad/args', /list of texts/],
+    [{ command: 'x', env: { 'A B': 'c' } }, '/mcpServers/bad/env', /invalid name/],
+    [{ command: 'x', env: { A: 7 } }, '/mcpServers/bad/env/A', /text of one line/],
+    [{ command: 'x', cwd: 'relative' }, '/mcpServers/bad/cwd', /absolute path/],
+    [{ command: 'x', type: 'http' }, '/mcpServers/bad/type', /"stdio"/],
+    [{ command: 'x', sandbox: 'off' }, '/mcpServers/bad/sandbox', /"none", or an object/],
+    [{ command: 'x', sandbox: { nets: true } }, '/mcpServers/bad/sandbox', /unknown field "nets"/],
+    [{ command: 'x', sandbox: { read: ['here'] } }, '/mcpServers/bad/sandbox/read', /absolute paths/],
+    [{ url: 'nowhere' }, '/mcpServers/bad/url', /must be a URL/],
+    [{ url: 'file:///etc/passwd' }, '/mcpServers/bad/url', /https/],
+    [{ url: 'https://a:b@example.com' }, '/mcpServers/bad/url', /password/],
+    [{ url: 'https://x', type: 'sse' }, '/mcpServers/bad/type', /retired/],
+    [{ url: 'https://x', headers: { 'A\r\nB': 'c' } }, '/mcpServers/bad/headers', /invalid name/],
+    [{ url: 'https://x', headers: { A: 'b\r\nC: d' } }, '/mcpServers/bad/headers/A', /one line/],
+    [{ url: 'https://x', oauth: {} }, '/mcpServers/bad/oauth/client_id', /text/],
+    [{ url: 'https://x', oauth: { client_id: 'a' } }, '/mcpServers/bad/oauth', /client_secret or refresh_token/],
+    [{ command: 'x', trust: 'always' }, '/mcpServers/bad/trust', /"first"/],
+    [{ command: 'x', trust_hints: 'yes' }, '/mcpServers/bad/trust_hints', /true or false/],
+    [{ command: 'x', timeout_ms: 0 }, '/mcpServers/bad/timeout_ms', /whole number/],
+    [{ command: 'x', disabled: 'no' }, '/mcpServers/bad/disabled', /true or false/],
+  ])('%j at %s', (server, path, message) => {
+    const config = parse({ bad: server, good: { command: 'x' } });
+    expect(config.faults).toEqual([{ path, message: expect.stringMatching(message) as string }]);
+    expect(config.servers.map(({ name }) => name)).toEqual(['good']);
+  });
+
+  test.each(['Upper', 'a b', '-a', 'a.b', 'x'.repeat(33), ''])('the name %j', (name) => {
+    expect(parse({ [name]: { command: 'x' } }).faults).toMatchObject([
+      { message: expect.stringContaining('cannot name') as string },
+    ]);
+  });
+});
+
+test.each<readonly [text: string, path: string]>([
+  ['{', ''],
+  ['[]', ''],
+  ['{}', '/mcpServers'],
+  ['{"mcpServers":[]}', '/mcpServers'],
+  ['{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}', '/mcpServers/a'],
+])('%j is no configuration, at %j', (text, path) => {
+  expect(parseConfig(text)).toMatchObject({ left: { path } });
+});
