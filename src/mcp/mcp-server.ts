@@ -43,7 +43,7 @@ export function newMcpServer(options: McpServerOptions): Server {
   const server = new Server(
     { name: 'refold', version: PACKAGE_VERSION },
     {
-      capabilities: { tools: { listChanged: true }, resources: {} },
+      capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} },
       instructions: `Calls are recorded in the session ${host.session} of refold; some wait for a person.`,
       requestState: { verify: (state, context) => codec.verify(state, context) },
     },
@@ -54,6 +54,9 @@ export function newMcpServer(options: McpServerOptions): Server {
     return callTool({ ...options, server, context }, name, args as JsonObject);
   });
   server.setRequestHandler('resources/list', () => ({ resources: listedResources(host.session) }));
+  // Hosts ask for both where there are resources; there are none of either.
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+  server.setRequestHandler('prompts/list', () => ({ prompts: [] }));
   server.setRequestHandler('resources/read', ({ params }) => readResource(host.client, host.session, params.uri));
   return server;
 }

@@ -36,15 +36,18 @@ export function howToAnswer(action: RequiredAction, place: string): string {
 export const asksMessage = (action: RequiredAction, place: string): string =>
   `the call ${action.call_id} of ${action.tool_name} waits for a person at refold. To answer: ${howToAnswer(action, place)}`;
 
-/** The key of the one question that a result asks. */
-const KEY = 'answer';
+/** The key of the one question that a result asks: the title of its form, where that is a plain name. */
+function keyOf(action: RequiredAction): string {
+  const title = action.kind === 'agent.custom_tool_use' ? action.output_schema?.['title'] : undefined;
+  return typeof title === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(title) ? title : 'answer';
+}
 
 /** Puts the question to the person of the host. */
 export function askHost(action: RequiredAction, state: string): InputRequiredResult {
   return inputRequired({
     requestState: state,
     inputRequests: {
-      [KEY]: inputRequired.elicit({ message: messageOf(action), requestedSchema: formOf(action) as FormSchema }),
+      [keyOf(action)]: inputRequired.elicit({ message: messageOf(action), requestedSchema: formOf(action) as FormSchema }),
     },
   });
 }
@@ -55,7 +58,7 @@ export function tellHost(message: string, state: string, canShow: boolean): Inpu
   const requestedSchema: FormSchema = { type: 'object', properties: {} };
   return inputRequired({
     requestState: state,
-    inputRequests: { [KEY]: inputRequired.elicit({ message: `${message} Then go on.`, requestedSchema }) },
+    inputRequests: { go_on: inputRequired.elicit({ message: `${message} Then go on.`, requestedSchema }) },
   });
 }
 
@@ -102,7 +105,7 @@ const isChoices = ({ type, items }: Readonly<Record<string, unknown>>): boolean 
 
 /** What the person of the host answered; null when they did not. */
 export function hostAnswer(action: RequiredAction, responses: unknown, by: string): Ingress | null {
-  const response = isPlainObject(responses) ? responses[KEY] : undefined;
+  const response = isPlainObject(responses) ? responses[keyOf(action)] : undefined;
   if (!isPlainObject(response)) return null;
   const { action: chosen } = response;
   if (chosen !== 'accept' && chosen !== 'decline') return null;
