@@ -81,7 +81,7 @@ module.exports = {
       from: { pathNot: '^(src/testing|test)/' },
       to: { path: '^src/testing/' },
     },
-    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core|files|shown)/|^src/clock'),
+    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core|files|shown)/|^src/clock|^src/toolsets/mcp-'),
     only('bridge-process', '^bridge/(?!process/)', '^bridge/process/', NONE),
     only('bridge-loop', '^bridge/(?!process/|index)', '^bridge/loop', NONE),
     only(
@@ -106,6 +106,13 @@ module.exports = {
       '^bridge/(executors|host|engine-link|secrets)/|^bridge/log',
     ),
     only('bridge-host', '^bridge/host/', '^bridge/', '^bridge/(host|secrets)/'),
+    only('bridge-toolsets', '^bridge/toolsets/', '^bridge/', '^bridge/(toolsets|engine-link)/|^bridge/log'),
+    only(
+      'bridge-mcp',
+      '^bridge/mcp/',
+      '^bridge/',
+      '^bridge/(mcp|toolsets|executors|host|engine-link|secrets)/|^bridge/log',
+    ),
     only('bridge-secrets', '^bridge/secrets/', '^bridge/', '^bridge/secrets/'),
     only('bridge-log', '^bridge/log', '^bridge/', NONE),
     // Only the public entries, so that what is built on them could be a package of its own.
@@ -145,7 +152,8 @@ module.exports = {
     packages('server', '^src/server/', 'hono|@hono/node-server|fp-ts'),
     packages('cli', '^src/cli/', 'commander|diff|picocolors|fp-ts'),
     packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts'),
-    packages('bridge', '^bridge/', 'eventsource-parser|fp-ts|io-ts'),
+    packages('bridge', '^bridge/(?!mcp/)', 'eventsource-parser|fp-ts|io-ts'),
+    packages('bridge-mcp', '^bridge/mcp/', '@modelcontextprotocol/client|fp-ts|io-ts'),
     packages('embed', '^embed/', 'fp-ts'),
   ],
   options: {

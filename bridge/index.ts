@@ -1,13 +1,16 @@
 // The sub-path `refold/bridge`: the bridge as a library, for programs that run it in their own process or simulate it.
 export { type BridgeClock, systemClock } from '../src/clock.ts';
 export { MODEL_SERVERS, type ModelServerName } from '../src/files/model-servers.ts';
+export { CallAsk } from './executors/call-ask.ts';
 export { CallReport, failedReport } from './executors/call-report.ts';
+export { type StopReason, stopReasonOf } from './executors/stop-switch.ts';
 export {
   type CallContext,
   type CallTarget,
   type Executor,
   type Executors,
   type Preview,
+  type ResumedWith,
   type Restore,
   combineExecutors,
 } from './executors/executors.ts';

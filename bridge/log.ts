@@ -51,6 +51,11 @@ export type BridgeLogLine =
       readonly code?: string;
     })
   | (CallIds & {
+      readonly event: 'call_asked';
+      /** Its attempt ended with the question; otherwise it runs on. */
+      readonly ends: boolean;
+    })
+  | (CallIds & {
       readonly event: 'call_dropped';
       /** The reason, for people. */
       readonly why: string;
@@ -172,6 +177,64 @@ export type BridgeLogLine =
       readonly event: 'recovery_refused';
       /** The name of the dead bridge. */
       readonly owner: string;
+      /** A stable code of the failure. */
+      readonly code: string;
+      /** What happened, for people. */
+      readonly message: string;
+    }
+  | {
+      readonly event: 'mcp_server_ready';
+      /** The name of the server in the configuration. */
+      readonly server: string;
+      /** How many of its tools are used. */
+      readonly tools: number;
+      /** The version of the protocol that it speaks. */
+      readonly protocol: string;
+      /** How a local server is confined. */
+      readonly sandbox?: 'bwrap' | 'none';
+    }
+  | {
+      readonly event: 'mcp_server_unavailable';
+      /** The name of the server in the configuration. */
+      readonly server: string;
+      /** The reason, for people. */
+      readonly why: string;
+      /** When it is started again, in milliseconds from now. */
+      readonly retry_ms: number;
+    }
+  | {
+      readonly event: 'mcp_tool_left_out';
+      /** The name of the server in the configuration. */
+      readonly server: string;
+      /** The tool, by its name at the server. */
+      readonly tool: string;
+      /** The reason, for people. */
+      readonly why: string;
+    }
+  | {
+      readonly event: 'mcp_config_fault';
+      /** The configuration file. */
+      readonly file: string;
+      /** Where in it, as a JSON pointer (RFC 6901). */
+      readonly at: string;
+      /** What is wrong there, for people. */
+      readonly message: string;
+    }
+  | {
+      readonly event: 'toolset_set';
+      /** The session that it concerns. */
+      readonly session_id: SessionId;
+      /** The name of the toolset. */
+      readonly toolset: string;
+      /** How many tools it has now. */
+      readonly tools: number;
+    }
+  | {
+      readonly event: 'toolset_refused';
+      /** The session that it concerns. */
+      readonly session_id: SessionId;
+      /** The name of the toolset. */
+      readonly toolset: string;
       /** A stable code of the failure. */
       readonly code: string;
       /** What happened, for people. */

@@ -40,6 +40,8 @@ import { recover } from './ledger/recover.ts';
 import type { BridgeLogLine, Log } from './log.ts';
 import type { Provider } from './providers/provider.ts';
 import { createRedactor } from './secrets/redactor.ts';
+import { type ToolsetReporter, newToolsetReporter } from './toolsets/toolset-reporter.ts';
+import type { ToolsetSource } from './toolsets/toolset-source.ts';
 
 export interface BridgeOptions {
   /** The engine, in this process or over HTTP; a token of the scope `bridge` is enough. */
@@ -70,6 +72,8 @@ export interface BridgeOptions {
   readonly keepResponses?: KeepResponses;
   /** Asks no model: `provider` is not used, and generates and compactions are left to other bridges. */
   readonly toolsOnly?: boolean;
+  /** Who has further tools: before the model of a session is asked, the session gets them as toolsets. */
+  readonly toolsets?: readonly ToolsetSource[];
   /** Only undoes calls (puts back the files they changed). */
   readonly undoOnly?: boolean;
 }
@@ -118,6 +122,7 @@ interface Parts {
   readonly compactions: CompactRunner;
   readonly hostEffects: HostEffects;
   readonly previews: PreviewRunner;
+  readonly toolsets: ToolsetReporter;
   /** The work on all effects but tool calls. */
   readonly stoppableWork: StoppableWork;
   /** Returns how many of the effects were new. */
@@ -168,9 +173,11 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     executors,
     ledger,
     schedule,
+    readBlob: (ref) => blobs.read(ref),
     planCheck: newPlanCheck((ref) => blobs.read(ref)),
     startReady,
   });
+  const toolsets = newToolsetReporter({ ...shared, link, sources: options.toolsets ?? [] });
   const otherBridges = newOtherBridgesWatch({ client, clock, link, schedule, startReady, signal });
   const calls = newLeasedCalls({ schedule, runner, leases, otherBridges, work, signal });
   const stoppableWork = newStoppableWork(leases, work);
@@ -180,7 +187,18 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     startReady();
     return newEffects;
   };
-  const parts: Parts = { link, outbox, leases, calls, ...models, hostEffects, previews, stoppableWork, admit };
+  const parts: Parts = {
+    link,
+    outbox,
+    leases,
+    calls,
+    ...models,
+    hostEffects,
+    previews,
+    toolsets,
+    stoppableWork,
+    admit,
+  };
   return parts;
 }
 
@@ -214,7 +232,7 @@ async function serve(options: BridgeOptions, { link, leases, admit }: Parts): Pr
 
 /** Holds the lease and begins the work; returns false when this starts nothing new. */
 function beginEffect(
-  { calls, generates, compactions, hostEffects, previews, stoppableWork, outbox, leases }: Parts,
+  { calls, generates, compactions, hostEffects, previews, toolsets, stoppableWork, outbox, leases }: Parts,
   leased: Leased,
   plans: LeaseGrant['plans'],
 ): boolean {
@@ -224,8 +242,10 @@ function beginEffect(
       return calls.add({ effect, epoch, askedAtMs }, plans);
     case 'tool.cancel':
       return calls.cancel(effect);
+    case 'tool.answer':
+      return calls.answer(effect);
     case 'llm.generate':
-      return stoppableWork.begin(leased, (stop) => generates.run(effect, stop));
+      return stoppableWork.begin(leased, async (stop) => generates.run(await toolsets.inStep(effect), stop));
     case 'llm.compact':
       return stoppableWork.begin(leased, (stop) => compactions.run(effect, stop));
     case 'host_session.open':
@@ -243,6 +263,7 @@ function beginEffect(
     case 'wake':
     case 'agent.tool_use':
     case 'agent.custom_tool_use':
+    case 'agent.elicitation':
       // A bridge does not request these.
       return false;
   }

@@ -2,22 +2,26 @@
 // is recorded. Admission finds everything that can be wrong with an event, so that the fold can be total.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { EventOfKind, IngressEvent, IngressKind } from '../schemas/event.ts';
-import { FOLLOW_UPS_MAX, STEERS_MAX } from '../schemas/limits.ts';
+import { FOLLOW_UPS_MAX, REGISTRY_TOOLS_MAX, STEERS_MAX } from '../schemas/limits.ts';
 import { pointerSegment, type Rejection, reject } from '../schemas/rejection.ts';
 import { type FollowUp, type RunState, isExternal } from '../schemas/run.ts';
 import type { ActiveToolBatch, SessionState } from '../schemas/state.ts';
 import { NO_OVERRIDES } from '../schemas/tool-set.ts';
+import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { admitConfirmation, admitCustomResult, admitPreviewed } from './answer-admission.ts';
 import { admitLeaseExpired, admitSettled, admitStarted, findBatchFault } from './batch-admission.ts';
 import { admitCompacted, owesCompaction } from './compaction.ts';
 import { detachedCall } from './detached.ts';
 import { type EffectiveToolsInput, computeEffectiveTools } from './effective-tools.ts';
 import { nextDeadline } from './deadlines.ts';
-import { findPackageFault, packageAfter, profilesOf, registryOf } from './registry.ts';
+import { findPackageFault, isKnownTool, packageAfter, profilesOf, registryOf } from './registry.ts';
+import { admitAsked, admitElicited, admitNoted } from './question-admission.ts';
 import { findRulesFault } from './rules/known-rules.ts';
 import { resultsDigest } from './batch-results.ts';
 import { changedConfig, configFor, findConfigFault } from './run.ts';
 import { PHASE_BOUND_KINDS, phaseOf, transitionsOf } from './run-phases.ts';
+import { findToolsetsTool, toolsetTools } from './toolset-members.ts';
+import { admitApproval, admitRemoval, admitToolset } from './toolsets.ts';
 import { admitUndo, admitUndoSettled } from './undo.ts';
 
 export function admit(state: SessionState, event: IngressEvent): Rejection | null {
@@ -41,9 +45,14 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   ToolCallSettled: admitSettled,
   LeaseExpired: admitLeaseExpired,
   CallPreviewed: admitPreviewed,
+  ToolCallNoted: admitNoted,
+  ToolCallAsked: admitAsked,
   ToolBatchSettled: admitBatchSettled,
   HostSessionUpdated: always,
   ToolRegistrySet: admitRegistry,
+  ToolsetSet: admitToolset,
+  ToolsetApproved: admitApproval,
+  ToolsetRemoved: admitRemoval,
   ToolProfileSelected: (state, { profile_id }) =>
     admitProfile(state, profile_id) ?? admitTools({ ...state, tool_profile: profile_id }),
   ToolOverridesSet: admitOverrides,
@@ -67,6 +76,7 @@ const ADMISSIONS: { readonly [K in IngressKind]: Admission<EventOfKind<K>> } = {
   RulesAdopted: admitRules,
   'user.tool_confirmation': admitConfirmation,
   'user.custom_tool_result': admitCustomResult,
+  'user.elicitation_result': admitElicited,
   'user.interrupt': (_state, { input, attachments }) =>
     attachments === undefined || input !== undefined
       ? null
@@ -162,7 +172,7 @@ function admitProfile(state: SessionState, profile: string): Rejection | null {
 }
 
 function admitPolicy(state: SessionState, { policy }: EventOfKind<'ConsentPolicySet'>): Rejection | null {
-  const unregistered = Object.keys(policy.tools).find((id) => !Object.hasOwn(state.tool_registry, id));
+  const unregistered = Object.keys(policy.tools).find((id) => !isKnownTool(state.tool_registry, id));
   if (unregistered === undefined) return null;
   return reject('tool_unknown', `/policy/tools${pointerSegment(unregistered)}`, `there is no tool "${unregistered}"`);
 }
@@ -175,14 +185,32 @@ function admitRules(state: SessionState, event: EventOfKind<'RulesAdopted'>): Re
 
 function admitRegistry(state: SessionState, event: EventOfKind<'ToolRegistrySet'>): Rejection | null {
   const next = packageAfter(state, event);
+  const kept = toolsetTools(state);
   return (
-    findPackageFault(next) ??
+    findToolsetFault(state, next.registry, kept.length) ??
+    findPackageFault(next, kept) ??
     admitTools({
       ...state,
-      tool_registry: registryOf(next.registry),
+      tool_registry: registryOf([...next.registry, ...kept]),
       tool_profiles: profilesOf(next.profiles),
       provider_profiles: next.provider_profiles,
     })
+  );
+}
+
+/** Tools of toolsets are kept: only their source sets them. */
+function findToolsetFault({ toolsets }: SessionState, registry: readonly ToolSpec[], kept: number): Rejection | null {
+  const index = findToolsetsTool(toolsets, registry);
+  if (index !== -1) {
+    const message = `"${registry[index]?.tool_id}" belongs to a toolset of the session, which keeps its tools; leave it out`;
+    return reject('registry_invalid', `/registry/${index}/tool_id`, message);
+  }
+  if (registry.length + kept <= REGISTRY_TOOLS_MAX) return null;
+  const others = `the toolsets of the session have ${kept} tools`;
+  return reject(
+    'toolsets_full',
+    '/registry',
+    `${others}; with these ${registry.length}, more than ${REGISTRY_TOOLS_MAX}`,
   );
 }
 

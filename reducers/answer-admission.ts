@@ -24,6 +24,9 @@ export function admitConfirmation(state: SessionState, event: Confirmation): Rej
   if (call.status !== 'waiting') {
     return reject('not_confirmable', '/call_id', `the call is ${call.status}, not waiting${whyRejected(call)}`);
   }
+  if (call.question !== undefined) {
+    return reject('not_confirmable', '/call_id', 'the call waits for the answer to its own question; it runs already');
+  }
   return (
     findDigestFault(state, event) ??
     findPreviewFault(call, event) ??

@@ -2,6 +2,7 @@
 // and "Custom tools"; docs/design.md, law 9). An answer is bound to one call and the digest of its exact arguments, and
 // counts once.
 import { type Grant, type GrantScope, type PreviewedFiles, previewDigest } from '../schemas/consent.ts';
+import { WITHDRAWN } from '../schemas/elicitation.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import type { CallId } from '../schemas/ids.ts';
 import { invariant } from '../schemas/rejection.ts';
@@ -13,6 +14,7 @@ import { callStateAt, plannedOf, positionOf } from './batch-index.ts';
 import { argumentsValue } from '../schemas/tool-call.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
+import { answerOpen } from './questions.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type RuleSet, codedText } from './rules/rule-set.ts';
 
@@ -77,7 +79,8 @@ export function grantGiven(batch: ActiveToolBatch, id: CallId, scope: GrantScope
 function waitingUnder(state: SessionState, grant: Grant): readonly CallId[] {
   const batch = openBatchOf(state);
   return batch.observed.flatMap((observed, position) => {
-    if (callStateAt(batch, position)?.status !== 'waiting') return [];
+    const call = callStateAt(batch, position);
+    if (call?.status !== 'waiting' || call.question !== undefined) return [];
     const planned = plannedOf(batch.plan, observed.call_id)?.call;
     const covered = planned !== undefined && isGranted(grant, planned, argumentsValue(observed));
     return covered ? [observed.call_id] : [];
@@ -100,13 +103,17 @@ export function answerCustomCall(
 }
 
 /**
- * A call of which a time is reached: its preview is not owed any more, a question is denied, a custom call fails, or the next
- * attempt becomes owed.
+ * A call of which a time is reached: what it asks is answered with `cancel`, its preview is not owed any more, a question
+ * about it is denied, a custom call fails, or the next attempt becomes owed.
  */
 export function expireCall(rules: RuleSet, edit: BatchEdit, id: CallId, reachedMs: number): void {
   const call = edit.call(id);
   // The call shares the result of one that expired in the same event, so it has its result already.
   if (isTerminal(call.status)) return;
+  if (call.question !== undefined) {
+    answerOpen(edit, id, WITHDRAWN);
+    return;
+  }
   if (call.status === 'waiting') {
     if ((call.preview_until_ms ?? Infinity) <= reachedMs) edit.notePreview(id, codedText(rules, 'preview_lapsed', {}));
     if ((call.due_at_ms ?? Infinity) <= reachedMs)

@@ -57,7 +57,7 @@ export function findDigestFault(
   return reject('arguments_mismatch', '/arguments_digest', `the digest of the recorded arguments is ${recorded}`);
 }
 
-interface OpenCall {
+export interface OpenCall {
   readonly batch: ActiveToolBatch;
   readonly call: CallState;
   readonly planned: PlannedToolCall;
@@ -69,7 +69,8 @@ type CallReport = BatchReport & {
   readonly outcome?: EventOfKind<'ToolCallSettled'>['outcome'];
 };
 
-function findOpenCall(state: SessionState, report: CallReport): Either<Rejection, OpenCall> {
+/** The call that a report names, unless it waits for a person or a time, or another call answers for it. */
+export function findOpenCall(state: SessionState, report: CallReport): Either<Rejection, OpenCall> {
   const fault = findBatchFault(state, report);
   if (fault !== null) return left(fault);
   const batch = state.active_tool_batch as ActiveToolBatch;
@@ -112,6 +113,7 @@ export function whyRejected({ status, output }: CallState): string {
  */
 function findWait(call: CallState, planned: PlannedToolCall, { outcome }: CallReport): Rejection | null {
   const wait = (message: string): Rejection => reject('waits_for_person', '/call_id', message);
+  if (call.question?.state !== undefined) return wait('the call waits for the answer to its question');
   if (call.status === 'waiting') return wait('the call waits for the confirmation of a person');
   if (call.status === 'queued' && planned.executor.kind === 'custom') {
     return wait('a person or an application fulfils this call');

@@ -6,6 +6,7 @@ import { invariant } from '../schemas/rejection.ts';
 import type { ActiveToolBatch, CallState, CallStatus } from '../schemas/state.ts';
 import { type TimedCall, dependentsOf, pageOf, positionOf, sharersOf, slotOf, timedCallsOf } from './batch-index.ts';
 import { newBatchOutput } from './batch-results.ts';
+import { withoutQuestion } from './call-attempts.ts';
 import { isTerminal } from './call-status.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';
@@ -24,6 +25,8 @@ export interface BatchEdit {
   put(id: CallId, call: CallState): void;
   /** Adds the call to those with a time that state waits for. */
   addTime(id: CallId): void;
+  /** Removes the call from those with such a time. */
+  dropTime(id: CallId): void;
   /** Settles a call, and the calls that share its result. The time of calls that waited for them may begin. */
   settle(id: CallId, settlement: Settlement): void;
   /** Like {@link settle}, in an event that leaves no call queued: no time begins. */
@@ -41,7 +44,7 @@ export interface BatchEdit {
   previewAgain(id: CallId): void;
   /** Has a queued call run. What state waits for is over: no time ends a call that runs, only a report or a lost lease. */
   start(id: CallId, owner: CallState['owner']): void;
-  /** Marks a running call whose bridge is to stop it. */
+  /** Marks a running call whose bridge is to stop it. A question that it asks is withdrawn. */
   stop(id: CallId): void;
   /** Makes the next attempt of a call owed, because its time is reached. */
   allowRetry(id: CallId): void;
@@ -92,6 +95,7 @@ export function editBatch(next: NextState): BatchEdit {
     call,
     put,
     addTime: (id) => times.add(id),
+    dropTime: (id) => times.remove(id),
     settle: (id, settlement) => startTimes(end(id, settlement)),
     end: (id, settlement) => void end(id, settlement),
     ...questionEdits({ call, put, times, startTimes }),
@@ -100,7 +104,8 @@ export function editBatch(next: NextState): BatchEdit {
       put(id, { ...withoutTime(call(id)), owner, status: 'running' });
     },
     stop(id) {
-      put(id, inOrder({ ...call(id), stopping: true }));
+      times.remove(id);
+      put(id, inOrder({ ...withoutQuestion(call(id)), stopping: true }));
     },
     allowRetry(id) {
       times.remove(id);
@@ -133,7 +138,7 @@ const questionEdits = ({
     };
     const waits = not_before_ms === undefined ? {} : { not_before_ms };
     times.remove(id);
-    put(id, inOrder({ ...withoutOpen(call(id)), ...approved, ...waits, status: 'queued' }));
+    put(id, inOrder({ ...withoutOpen(call(id)), ...leftOver(call(id)), ...approved, ...waits, status: 'queued' }));
     if (not_before_ms === undefined) startTimes([id]);
     else times.add(id);
   },
@@ -167,11 +172,37 @@ function withTimes(batch: ActiveToolBatch, timed: readonly CallId[]): ActiveTool
 /** The call without what only an open call has. */
 function withoutOpen(call: CallState): CallState {
   if (OPEN_FIELDS.every((field) => call[field] === undefined)) return withoutTime(call);
-  const { approved: _a, asked: _b, preview: _c, preview_until_ms: _d, previewed: _e, stopping: _f, ...rest } = call;
-  return withoutTime(rest);
+  return withoutTime(withoutFields(call));
 }
 
-const OPEN_FIELDS = ['approved', 'asked', 'preview', 'preview_until_ms', 'previewed', 'stopping'] as const;
+const OPEN_FIELDS = [
+  'answer',
+  'approved',
+  'asked',
+  'noted',
+  'preview',
+  'preview_until_ms',
+  'previewed',
+  'question',
+  'questions',
+  'resume',
+  'stopping',
+] as const satisfies readonly (keyof CallState)[];
+
+function withoutFields(call: CallState): CallState {
+  const rest: { -readonly [Field in keyof CallState]: CallState[Field] } = { ...call };
+  for (const field of OPEN_FIELDS) delete rest[field];
+  return rest;
+}
+
+/** What the attempts so far left to the next one: it stays when a person is asked before that one. */
+function leftOver({ noted, questions, resume }: CallState): Partial<CallState> {
+  return {
+    ...(noted === undefined ? {} : { noted }),
+    ...(questions === undefined ? {} : { questions }),
+    ...(resume === undefined ? {} : { resume }),
+  };
+}
 
 /** The call without a time that state waits for. */
 function withoutTime(call: CallState): CallState {
@@ -190,10 +221,11 @@ interface Pages {
 /** The pages of a batch, each copied before its first change, and its counts. */
 function newPages(batch: ActiveToolBatch): Pages {
   const pages: CallState[][] = batch.pages.slice() as CallState[][];
-  const change = { previews: 0, queued: 0, running: 0, waiting: 0 };
-  const count = ({ status, preview_until_ms }: CallState, by: number): void => {
+  const change = { previews: 0, questions: 0, queued: 0, running: 0, waiting: 0 };
+  const count = ({ status, preview_until_ms, question }: CallState, by: number): void => {
     if (status === 'queued' || status === 'running' || status === 'waiting') change[status] += by;
     if (preview_until_ms !== undefined) change.previews += by;
+    if (question !== undefined) change.questions += by;
   };
   const at = (position: number): CallState => pages[pageOf(position)]?.[slotOf(position)] as CallState;
   return {
@@ -210,8 +242,9 @@ function newPages(batch: ActiveToolBatch): Pages {
       page[slotOf(position)] = call;
     },
     changed() {
-      const { previews: before = 0, ...rest } = batch;
-      const previews = before + change.previews;
+      const { previews: previewsBefore = 0, questions: questionsBefore = 0, ...rest } = batch;
+      const previews = previewsBefore + change.previews;
+      const questions = questionsBefore + change.questions;
       const changed = {
         ...rest,
         pages,
@@ -221,7 +254,12 @@ function newPages(batch: ActiveToolBatch): Pages {
           ? {}
           : { waiting: (batch.waiting ?? 0) + change.waiting }),
       };
-      return previews === 0 ? changed : inOrder({ ...changed, previews });
+      if (previews === 0 && questions === 0) return changed;
+      return inOrder({
+        ...changed,
+        ...(previews === 0 ? {} : { previews }),
+        ...(questions === 0 ? {} : { questions }),
+      });
     },
   };
 }
@@ -307,9 +345,9 @@ function newTiming(batch: ActiveToolBatch, pages: Pages): Timing {
 
 /** Whether a call has no time yet that may begin: to fulfil it, or to say what it would do. */
 const isTimeless = (
-  { status, due_at_ms, preview, preview_until_ms }: CallState,
+  { status, due_at_ms, preview, preview_until_ms, question }: CallState,
   timeFor: TimedCall['timeFor'],
 ): boolean =>
   timeFor === 'answer'
     ? status === 'queued' && due_at_ms === undefined
-    : status === 'waiting' && preview === undefined && preview_until_ms === undefined;
+    : status === 'waiting' && question === undefined && preview === undefined && preview_until_ms === undefined;

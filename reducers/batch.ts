@@ -1,5 +1,6 @@
 // The open batch: planned once, then settled call by call (docs/design.md, "The batch").
 import { canonicalText } from '../schemas/canonical.ts';
+import { WITHDRAWN } from '../schemas/elicitation.ts';
 import type { EventOfKind } from '../schemas/event.ts';
 import { type CallId, brand } from '../schemas/ids.ts';
 import { CALL_PAGE_SIZE, PREVIEW_MS } from '../schemas/limits.ts';
@@ -10,13 +11,16 @@ import type { ActiveToolBatch, CallState, CallStatus, SessionState } from '../sc
 import { type SchemaVerdict, type ToolCallObserved, type ToolResult, isTerminalResult } from '../schemas/tool-call.ts';
 import { type Settlement, editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
+import { afterFailure, afterLoss } from './call-attempts.ts';
 import { newBatchOutput } from './batch-results.ts';
 import type { Refusal } from './judge-call.ts';
 import { type NextState, inOrder, openBatchOf } from './next-state.ts';
 import { planBatch } from './planner.ts';
+import { answerOpen } from './questions.ts';
 import { retryDelay } from './retry.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type CodedText, type RuleSet, codedText, errorText, ruleText } from './rules/rule-set.ts';
+import { type SearchWork, newSearchWork, withFound } from './tool-search.ts';
 import { openWaits } from './waits.ts';
 import { runWorkflow } from './workflows.ts';
 
@@ -43,7 +47,8 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
     rules: rulesOf(state),
   });
   next.batches_started += 1;
-  const calls = initialCalls(state, plan, opening);
+  const searches = newSearchWork();
+  const calls = initialCalls(state, plan, { ...opening, searches });
   const waiting = calls.filter((call) => call.status === 'waiting').length;
   const previews = calls.filter((call) => call.preview_until_ms !== undefined).length;
   const timed = calls.flatMap((call, index) =>
@@ -65,9 +70,16 @@ export function openBatch(next: NextState, state: SessionState, opening: Opening
     ...(waiting === 0 ? {} : { waiting }),
   };
   next.last_tool_plan_hash = plan.plan_hash;
+  if (searches.found.size > 0) {
+    next.tool_overrides = { ...next.tool_overrides, run: withFound(next.tool_overrides.run, searches.found) };
+  }
 }
 
-function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }: Opening): readonly CallState[] {
+function initialCalls(
+  state: SessionState,
+  plan: ToolBatchPlan,
+  { calls, atMs, searches }: Opening & { readonly searches: SearchWork },
+): readonly CallState[] {
   const rejected = new Map(plan.rejected.map((rejection) => [rejection.index, rejection]));
   const ttl = state.consent.policy.approval_ttl_ms;
   const due = ttl === undefined ? {} : { due_at_ms: atMs + ttl };
@@ -98,7 +110,13 @@ function initialCalls(state: SessionState, plan: ToolBatchPlan, { calls, atMs }:
       const answerBy = within === undefined ? {} : { due_at_ms: atMs + within };
       return callState('queued', answerBy);
     }
-    const answer = runWorkflow(planned.executor.workflow, { state, args: call.arguments ?? {}, plan, calls });
+    const answer = runWorkflow(planned.executor.workflow, {
+      state,
+      args: call.arguments ?? {},
+      plan,
+      calls,
+      searches,
+    });
     return callState('succeeded', outputs.fit({ text: canonicalText(answer) }, 1));
   });
 }
@@ -176,14 +194,11 @@ function tryAgain(next: NextState, event: EventOfKind<'ToolCallSettled'>): boole
   const wait = retryDelay(run.config.retry, event.attempt, event);
   if (wait === null) return false;
   const edit = editBatch(next);
-  edit.put(event.call_id, inOrder({ ...nextAttempt(edit.call(event.call_id)), not_before_ms: event.at_ms + wait }));
+  edit.dropTime(event.call_id);
+  edit.put(event.call_id, inOrder({ ...afterFailure(edit.call(event.call_id)), not_before_ms: event.at_ms + wait }));
   edit.addTime(event.call_id);
   edit.finish();
   return true;
-}
-
-function nextAttempt({ stopping: _ofThisAttempt, ...call }: CallState): CallState {
-  return { ...call, attempt: call.attempt + 1, owner: null, status: 'queued' };
 }
 
 const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 'outcome_unknown' } as const;
@@ -192,13 +207,18 @@ const FAILURE_CODES = { failed: 'tool_failed', cancelled: 'cancelled', unknown: 
 export const endsRun = (result: ToolResult, run: RunState | null): boolean =>
   result.terminal === true || (run?.config.completion === 'steerable' && isTerminalResult(result));
 
-/** The bridge that held the call is gone: a repeatable call is queued again; the outcome of any other is unknown. */
+/**
+ * The bridge that held the call is gone: a repeatable call, and one whose work outside was noted, is queued again; the outcome
+ * of any other is unknown.
+ */
 export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired'>): void {
   const repeatable = plannedOf(openBatchOf(next).plan, call_id)?.call.repeatable ?? false;
   const ending = next.run?.phase === 'interrupting' || next.run?.phase === 'cancelling';
-  if (repeatable && !ending) {
-    const edit = editBatch(next);
-    edit.put(call_id, nextAttempt(edit.call(call_id)));
+  const edit = editBatch(next);
+  const call = edit.call(call_id);
+  if ((repeatable || call.noted !== undefined) && !ending) {
+    edit.dropTime(call_id);
+    edit.put(call_id, afterLoss(call));
     edit.finish();
     return;
   }
@@ -209,14 +229,15 @@ export function loseCall(next: NextState, { call_id }: EventOfKind<'LeaseExpired
   settle(next, call_id, lost);
 }
 
-/** Cancels every call that has not started, because of how its run ends. */
+/** Cancels every call that has not started, because of how its run ends, and withdraws the questions of those that run. */
 export function cancelCalls(next: NextState, outcome: Exclude<RunOutcome, 'completed'>): void {
   const { observed, plan } = openBatchOf(next);
   const rules = rulesOf(next);
   const cancelled = answered('cancelled', rules, codedText(rules, `cancelled.${outcome}`, {}));
   const edit = editBatch(next);
   for (const [position, { call_id }] of observed.entries()) {
-    const { status } = edit.at(position);
+    const { status, question } = edit.at(position);
+    if (status === 'running' && question !== undefined) answerOpen(edit, call_id, WITHDRAWN);
     if (status !== 'queued' && status !== 'waiting') continue;
     if (plannedOf(plan, call_id)?.call.shares !== undefined) continue;
     edit.end(call_id, cancelled);

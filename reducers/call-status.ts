@@ -8,6 +8,9 @@ const reconsidered = <To extends CallStatus>(...to: readonly To[]) =>
   ({
     ConsentPolicySet: to,
     ToolRegistrySet: to,
+    ToolsetSet: to,
+    ToolsetApproved: to,
+    ToolsetRemoved: to,
     ToolProfileSelected: to,
     ToolOverridesSet: to,
     SessionConfigured: to,
@@ -20,8 +23,10 @@ export const CALL_TRANSITIONS = {
     // Another call, or the time, may close the host session.
     ToolCallSettled: ['rejected'],
     'user.tool_confirmation': ['queued', 'denied'],
+    // The answer to what the call asked: its next attempt is judged by what is allowed then.
+    'user.elicitation_result': ['queued', 'rejected', 'waiting'],
     'user.interrupt': ['cancelled'],
-    TimeReached: ['rejected', 'denied', 'cancelled'],
+    TimeReached: ['rejected', 'denied', 'cancelled', 'queued', 'waiting'],
     RunCancelled: ['cancelled'],
     RunFailed: ['cancelled'],
   },
@@ -40,6 +45,9 @@ export const CALL_TRANSITIONS = {
     ToolCallSettled: ['succeeded', 'failed', 'cancelled', 'unknown', 'queued', 'rejected', 'waiting'],
     'user.interrupt': ['running', 'unknown'],
     LeaseExpired: ['queued', 'unknown', 'cancelled', 'rejected', 'waiting'],
+    ToolCallNoted: ['running'],
+    ToolCallAsked: ['running', 'waiting'],
+    'user.elicitation_result': ['running'],
   },
   succeeded: {},
   failed: {},

@@ -7,6 +7,7 @@ import type { DetachedCall, SessionState } from '../schemas/state.ts';
 import { answered } from './batch.ts';
 import { editBatch } from './batch-edit.ts';
 import { plannedOf } from './batch-index.ts';
+import { withoutQuestion } from './call-attempts.ts';
 import { type NextState, openBatchOf } from './next-state.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { codedText } from './rules/rule-set.ts';
@@ -23,9 +24,16 @@ export function detachCalls(next: NextState): void {
     const planned = plannedOf(batch.plan, call_id)?.call;
     if (call.status !== 'running' || planned?.interrupt_behavior !== 'continue') continue;
     if (detached.length >= DETACHED_MAX) break;
-    const { attempt, owner } = call;
+    const { answer, attempt, owner } = withoutQuestion(call);
     // In canonical order, as everywhere in state.
-    detached.push({ attempt, batch_id: batch.batch_id, call_id, owner, plan_hash: batch.plan.plan_hash });
+    detached.push({
+      ...(answer === undefined ? {} : { answer }),
+      attempt,
+      batch_id: batch.batch_id,
+      call_id,
+      owner,
+      plan_hash: batch.plan.plan_hash,
+    });
     edit.settle(call_id, left);
   }
   edit.finish();

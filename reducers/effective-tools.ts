@@ -3,7 +3,7 @@
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { ProfileId, ToolId } from '../schemas/ids.ts';
 import { freezeJson } from '../schemas/json.ts';
-import { EFFECTIVE_SETS_KEPT } from '../schemas/limits.ts';
+import { EFFECTIVE_SETS_KEPT, TOOLS_MAX } from '../schemas/limits.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type {
@@ -14,6 +14,8 @@ import type {
   ToolReason,
   ToolRuntimeContext,
 } from '../schemas/tool-set.ts';
+import { isKnownTool } from './registry.ts';
+import { standingOf } from './toolset-members.ts';
 import type { ToolAvailabilityRule, ToolSpec } from '../schemas/tool-spec.ts';
 
 /** The part of the state that determines the effective set. */
@@ -25,10 +27,13 @@ export type EffectiveToolsInput = Pick<
   | 'tool_profile'
   | 'tool_overrides'
   | 'tool_runtime_context'
+  | 'toolsets'
   | 'config'
 > & {
   /** The live run's config, when there is a run. */
-  readonly run: { readonly config: Pick<SessionState['config'], 'model' | 'provider' | 'tool_profile'> } | null;
+  readonly run: {
+    readonly config: Pick<SessionState['config'], 'model' | 'offer_max' | 'provider' | 'tool_profile'>;
+  } | null;
 };
 
 /**
@@ -77,11 +82,14 @@ const inputOnly = (input: EffectiveToolsInput): EffectiveToolsInput => ({
   tool_profiles: input.tool_profiles,
   tool_registry: input.tool_registry,
   tool_runtime_context: input.tool_runtime_context,
+  ...(input.toolsets === undefined ? {} : { toolsets: input.toolsets }),
 });
 
 /** Whether both inputs, which have the same registry, lead to the same set. */
 function leadToSameSet(a: EffectiveToolsInput, b: EffectiveToolsInput): boolean {
   return (
+    a.toolsets === b.toolsets &&
+    offerMaxOf(a) === offerMaxOf(b) &&
     a.tool_profiles === b.tool_profiles &&
     a.provider_profiles === b.provider_profiles &&
     providerOf(a) === providerOf(b) &&
@@ -104,6 +112,10 @@ const providerOf = ({ run, config }: EffectiveToolsInput): string => (run?.confi
 
 const modelOf = ({ run, config }: EffectiveToolsInput): string => (run?.config.model ?? config.model).trim();
 
+/** How many tools a generate offers at most. */
+export const offerMaxOf = ({ run, config }: EffectiveToolsInput): number =>
+  Math.min((run?.config ?? config).offer_max ?? TOOLS_MAX, TOOLS_MAX);
+
 const namesModel = ({ model_contains }: ProviderProfile): boolean => model_contains !== undefined;
 
 /** The profile of the run, of the session's config, or the selected one; null when none is named. */
@@ -118,21 +130,27 @@ function compute(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet
   if (unknown !== null) return left(unknown.rejection);
 
   const reasonsOf = reasonTable(input, profile.right);
-  const effective = new Set<ToolId>();
-  const verdicts = Object.keys(input.tool_registry)
+  const judged = Object.keys(input.tool_registry)
     .sort()
     .map((key) => {
       const spec = input.tool_registry[key] as ToolSpec;
       const { candidate, reasons } = reasonsOf(spec.tool_id);
       const unmet = unmetRules(spec.availability_rules, input.tool_runtime_context);
-      if (candidate && unmet.length === 0) effective.add(spec.tool_id);
-      return {
-        effective: effective.has(spec.tool_id),
-        reasons: [...reasons, ...unmet],
-        tool_id: spec.tool_id,
-        tool_name: spec.tool_name,
-      };
+      return { available: candidate && unmet.length === 0, reasons: [...reasons, ...unmet], spec };
     });
+  // The tools that need an exceeded offer do not count, so that they come and go with the others alone.
+  const exceeds = judged.filter(({ available, spec }) => available && !needsExcess(spec)).length > offerMaxOf(input);
+  const effective = new Set<ToolId>();
+  const verdicts = judged.map(({ available, reasons, spec }) => {
+    const all_offered = needsExcess(spec) && !exceeds;
+    if (available && !all_offered) effective.add(spec.tool_id);
+    return {
+      effective: effective.has(spec.tool_id),
+      reasons: all_offered ? [...reasons, 'all_offered' as const] : reasons,
+      tool_id: spec.tool_id,
+      tool_name: spec.tool_name,
+    };
+  });
 
   const extras = [...effective].filter((id) => !profile.right.tool_ids.includes(id)).sort();
   const order = [...new Set([...profile.right.tool_ids, ...extras])].filter((id) => effective.has(id));
@@ -143,6 +161,9 @@ function compute(input: EffectiveToolsInput): Either<Rejection, EffectiveToolSet
     verdicts,
   });
 }
+
+/** The tool is only for a session with more tools than a generate offers. */
+export const needsExcess = ({ availability_rules }: ToolSpec): boolean => availability_rules.includes('offer_exceeded');
 
 /** True when a tool is not effective for the sole reason that the host session is not ready. */
 export const waitsForHostSession = ({ verdicts }: EffectiveToolSet): boolean =>
@@ -156,6 +177,9 @@ const OTHER_OBSTACLES: ReadonlySet<ToolReason> = new Set<ToolReason>([
   'disabled_by_session',
   'disabled_by_run',
   'capability_missing',
+  'not_approved',
+  'definition_changed',
+  'all_offered',
 ]);
 
 /** Precedence: the profile of the run, of the session's config, the selected one, the default of provider and model. */
@@ -197,7 +221,7 @@ function findUnknownTool(input: EffectiveToolsInput, profile: ToolProfile): Tool
     ]),
   ];
   for (const [path, ids] of lists) {
-    const index = ids.findIndex((id) => !Object.hasOwn(input.tool_registry, id));
+    const index = ids.findIndex((id) => !isKnownTool(input.tool_registry, id));
     const name = ids[index];
     if (name !== undefined) return fault('tool_unknown', `${path}/${index}`, name, `there is no tool "${name}"`);
   }
@@ -223,11 +247,17 @@ function reasonTable(input: EffectiveToolsInput, profile: ToolProfile): (id: Too
     ['disabled_by_run', new Set(run.disable)],
   ];
   return (id) => {
-    const allowed = allow.filter(([, ids]) => ids.has(id)).map(([reason]) => reason);
-    const denied = deny.filter(([, ids]) => ids.has(id)).map(([reason]) => reason);
+    const standing = standingOf(input.toolsets, id);
+    const named = allow.filter(([, ids]) => ids.has(id)).map(([reason]) => reason);
+    const allowed: readonly ToolReason[] = standing === 'approved' ? [...named, 'in_toolset'] : named;
+    const denied: readonly ToolReason[] = [
+      ...(standing === 'not_approved' ? (['not_approved'] as const) : []),
+      ...(standing === 'changed' ? (['definition_changed'] as const) : []),
+      ...deny.filter(([, ids]) => ids.has(id)).map(([reason]) => reason),
+    ];
     return {
       candidate: allowed.length > 0 && denied.length === 0,
-      reasons: [...(allowed.length === 0 ? (['not_in_profile'] as const) : allowed), ...denied],
+      reasons: [...(allowed.length === 0 && standing === null ? (['not_in_profile'] as const) : allowed), ...denied],
     };
   };
 }

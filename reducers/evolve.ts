@@ -16,6 +16,8 @@ import { detachedCall, forgetDetached } from './detached.ts';
 import { reachTime } from './deadlines.ts';
 import { applyHostSession } from './host-session.ts';
 import { type NextState, inOrder } from './next-state.ts';
+import { cutOffer } from './offer.ts';
+import { answerQuestion, askQuestion, noteHandle } from './questions.ts';
 import { reconsiderCalls } from './reconsider.ts';
 import { setRegistry } from './registry.ts';
 import { rulesOf } from './rules/known-rules.ts';
@@ -38,6 +40,7 @@ import {
   startRun,
 } from './run.ts';
 import { compactContext, failCompact, failGenerate, observeCalls } from './turn.ts';
+import { approveToolset, removeToolset, setToolset } from './toolsets.ts';
 import { requestUndo, settleUndo } from './undo.ts';
 
 /** The next state, frozen. The event must have been admitted; it is frozen and becomes part of the state. */
@@ -63,6 +66,7 @@ const OPTIONAL_SLOTS: Readonly<Record<OptionalSlot, true>> = {
   detached: true,
   parent: true,
   title: true,
+  toolsets: true,
   undos: true,
 };
 const optionalSlots = Object.keys(OPTIONAL_SLOTS) as readonly OptionalSlot[];
@@ -91,12 +95,17 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
     else forgetDetached(next, event);
   },
   CallPreviewed: notePreview,
+  ToolCallNoted: noteHandle,
+  ToolCallAsked: askQuestion,
   ToolBatchSettled: settleBatch,
   HostSessionUpdated: (next, event) => {
     applyHostSession(next, event.host_session);
     if (event.host_session.host_session_status !== undefined) leaveOpening(next, event.at_ms, event.detail);
   },
   ToolRegistrySet: setRegistry,
+  ToolsetSet: setToolset,
+  ToolsetApproved: approveToolset,
+  ToolsetRemoved: removeToolset,
   ToolProfileSelected: (next, event) => {
     next.tool_profile = event.profile_id;
   },
@@ -131,6 +140,7 @@ const FOLDS: { readonly [K in IngressKind]: Fold<EventOfKind<K>> } = {
   },
   'user.tool_confirmation': confirmCall,
   'user.custom_tool_result': answerCustomCall,
+  'user.elicitation_result': answerQuestion,
   'user.interrupt': interruptRun,
   TimeReached: reachTime,
 };
@@ -151,22 +161,23 @@ function derive(next: NextState, before: SessionState): void {
   if (!dependsOnSame(next, before)) next.effective_tools = effectiveTools(next);
   // A run that waits for a host session continues without one when none of its tools needs it any more.
   if (next.run?.phase === 'opening' && !waitsForHostSession(next.effective_tools)) beginTurn(next, next.updated_at_ms);
-  pinOffer(next);
+  pinOffer(next, before);
 }
 
 /**
  * Pins the tools of a new turn: its calls are judged by what the model was offered. The host of an external run lists the tools
  * whenever they change, so that its offer follows them until it calls.
  */
-function pinOffer(next: NextState): void {
+function pinOffer(next: NextState, before: SessionState): void {
   const { run, effective_tools } = next;
   if (run?.phase !== 'generating' || owesCompaction(run)) return;
-  if (run.offer !== null && (!isExternal(run) || run.offer === effective_tools)) return;
-  next.run = { ...run, offer: effective_tools };
+  if (run.offer !== null && (!isExternal(run) || effective_tools === before.effective_tools)) return;
+  next.run = { ...run, offer: cutOffer(next, effective_tools) };
 }
 
 const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>
   a.tool_registry === b.tool_registry &&
+  a.toolsets === b.toolsets &&
   a.tool_profiles === b.tool_profiles &&
   a.provider_profiles === b.provider_profiles &&
   a.tool_profile === b.tool_profile &&

@@ -22,7 +22,7 @@ export function newCallJudge(
 ): (call: ToolCallObserved) => Judgement {
   const effective = new Map(tools.ordered_tools.map((tool) => [tool.tool_name as string, tool]));
   const verdicts = new Map(tools.verdicts.map((verdict) => [verdict.tool_name as string, verdict]));
-  const offered = offer === null ? null : new Map(offer.ordered_tools.map((tool) => [tool.tool_name as string, tool]));
+  const offered = offer === null ? null : offeredIn(offer);
   const names = tools.ordered_tools.map((tool) => tool.tool_name).join(', ');
 
   return (call) => {
@@ -41,18 +41,32 @@ function refuseAbsent(rules: RuleSet, called: string, verdict: ToolVerdict | und
   const disabled = verdict.reasons.some((reason) => reason.startsWith('disabled_by_'));
   if (disabled) return codedText(rules, 'tool_disabled', { name });
   if (verdict.reasons.includes('not_in_profile')) return codedText(rules, 'tool_not_offered', { name, tools });
-  const reasons = verdict.reasons.filter((reason) => /not_ready|ready|missing/.test(reason)).join(', ');
+  const reasons = verdict.reasons.filter((reason) => OBSTACLES.test(reason)).join(', ');
   return codedText(rules, 'tool_unavailable', { name, reasons });
 }
+
+/** The reasons that a tool of the session is not available. */
+const OBSTACLES = /ready|missing|not_approved|definition_changed|all_offered/;
 
 function refuseUnoffered(
   rules: RuleSet,
   { tool_name: name, tool_ref }: ToolSpec,
-  offered: ReadonlyMap<string, ToolSpec> | null,
+  offered: Offered | null,
 ): Refusal | null {
-  if (offered === null || offered.get(name)?.tool_ref === tool_ref) return null;
-  return codedText(rules, 'tool_not_offered.changed', { name });
+  if (offered === null || offered.tools.get(name)?.tool_ref === tool_ref) return null;
+  return codedText(rules, offered.beyond.has(name) ? 'tool_not_offered.beyond' : 'tool_not_offered.changed', { name });
 }
+
+/** What the model was offered, by name, and what was effective then and left out. */
+interface Offered {
+  readonly tools: ReadonlyMap<string, ToolSpec>;
+  readonly beyond: ReadonlySet<string>;
+}
+
+const offeredIn = ({ ordered_tools, verdicts }: EffectiveToolSet): Offered => ({
+  tools: new Map(ordered_tools.map((tool) => [tool.tool_name, tool])),
+  beyond: new Set(verdicts.flatMap(({ reasons, tool_name }) => (reasons.includes('beyond_offer') ? [tool_name] : []))),
+});
 
 function refuseArguments(rules: RuleSet, call: ToolCallObserved): Refusal | null {
   const verdict = call.arguments_verdict;

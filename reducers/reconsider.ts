@@ -12,7 +12,7 @@ import type { ActiveToolBatch, CallState, SessionState } from '../schemas/state.
 import type { ToolCallObserved } from '../schemas/tool-call.ts';
 import { answered } from './batch.ts';
 import { type BatchEdit, editBatch } from './batch-edit.ts';
-import { callStateOf, plannedOf, positionOf } from './batch-index.ts';
+import { callStateAt, callStateOf, changedBetween, plannedOf, positionOf } from './batch-index.ts';
 import { isTerminal } from './call-status.ts';
 import { newGrantWork } from './consent.ts';
 import { hasMoved } from './host-session.ts';
@@ -30,7 +30,7 @@ export function reconsiderCalls(next: NextState, before: SessionState, event: In
   if (before.active_tool_batch?.batch_id !== batch.batch_id) return;
   const moved = hasMoved(before.tool_runtime_context, next.tool_runtime_context);
   const changed = moved || next.effective_tools !== before.effective_tools || next.consent !== before.consent;
-  const calls = changed ? openCalls(batch) : requeuedBy(event, batch);
+  const calls = changed ? openCalls(batch) : requeuedBy(event, batch, before);
   if (calls.length === 0) return;
   const edit = editBatch(next);
   if (moved) withdrawApprovals(edit, calls);
@@ -73,12 +73,30 @@ const openCalls = (batch: ActiveToolBatch): readonly OpenCall[] =>
   });
 
 /** A call of which another attempt is owed: what is allowed may have changed while it ran. */
-function requeuedBy(event: IngressEvent, batch: ActiveToolBatch): readonly OpenCall[] {
-  if (event.kind !== 'ToolCallSettled' && event.kind !== 'LeaseExpired') return [];
+function requeuedBy(event: IngressEvent, batch: ActiveToolBatch, before: SessionState): readonly OpenCall[] {
+  if (event.kind === 'TimeReached') return expiredQuestions(batch, before);
+  if (!REQUEUE.has(event.kind) || !('call_id' in event)) return [];
   const { batch_id, call_id } = event;
   if (batch_id !== batch.batch_id || callStateOf(batch, call_id)?.status !== 'queued') return [];
   const planned = plannedOf(batch.plan, call_id)?.call;
   return planned === undefined ? [] : [openCall(batch, planned)];
+}
+
+const REQUEUE: ReadonlySet<IngressEvent['kind']> = new Set<IngressEvent['kind']>([
+  'ToolCallSettled',
+  'LeaseExpired',
+  'user.elicitation_result',
+]);
+
+/** The calls whose questions have expired, so that their next attempts are owed. */
+function expiredQuestions(batch: ActiveToolBatch, { active_tool_batch: was }: SessionState): readonly OpenCall[] {
+  if (was?.questions === undefined) return [];
+  return Array.from(changedBetween(was, batch)).flatMap((position) => {
+    const planned = plannedOf(batch.plan, (batch.observed[position] as ToolCallObserved).call_id)?.call;
+    const requeued =
+      callStateAt(batch, position)?.status === 'queued' && callStateAt(was, position)?.question !== undefined;
+    return requeued && planned !== undefined ? [openCall(batch, planned)] : [];
+  });
 }
 
 const openCall = (batch: ActiveToolBatch, planned: PlannedToolCall): OpenCall => ({
@@ -127,5 +145,12 @@ function dueOf({ consent, updated_at_ms }: NextState): number | undefined {
 }
 
 /** A call that has been tried may have had effects, which the model must know. */
-const messageOf = (rules: RuleSet, { message }: Refusal, { read_only }: PlannedToolCall, { attempt }: CallState) =>
-  attempt === 1 || read_only ? message : ruleText(rules, 'not_tried_again', { why: message });
+const messageOf = (
+  rules: RuleSet,
+  { message }: Refusal,
+  { read_only }: PlannedToolCall,
+  { attempt, question }: CallState,
+) =>
+  (attempt === 1 && question === undefined) || read_only
+    ? message
+    : ruleText(rules, 'not_tried_again', { why: message });

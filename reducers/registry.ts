@@ -5,7 +5,10 @@ import type { EventOfKind } from '../schemas/event.ts';
 import { type Rejection, reject } from '../schemas/rejection.ts';
 import type { SessionState } from '../schemas/state.ts';
 import type { ToolPackage, ToolProfiles, ToolRegistry } from '../schemas/tool-set.ts';
+import type { ToolSpec } from '../schemas/tool-spec.ts';
+import { toolsetNamedBy } from '../schemas/toolset.ts';
 import type { NextState } from './next-state.ts';
+import { toolsetTools } from './toolset-members.ts';
 
 export const registryOf = (tools: ToolPackage['registry']): ToolRegistry => byId(tools, ({ tool_id }) => tool_id);
 
@@ -16,13 +19,24 @@ export const profilesOf = (profiles: ToolPackage['profiles']): ToolProfiles =>
 const byId = <T>(items: readonly T[], idOf: (item: T) => string): Readonly<Record<string, T>> =>
   Object.fromEntries(items.map((item): [string, T] => [idOf(item), item]).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Null when ids and names are unique, every `tool_ref` is correct and every profile names only registered tools. */
-export function findPackageFault({ registry, profiles, provider_profiles }: ToolPackage): Rejection | null {
-  const ids = new Set<string>();
-  const names = new Set<string>();
-  for (const [index, tool] of registry.entries()) {
+/** Whether an id may be named: tools of toolsets come and go, so that theirs always may. */
+export const isKnownTool = (registry: ToolRegistry, id: string): boolean =>
+  Object.hasOwn(registry, id) || toolsetNamedBy(id) !== null;
+
+/**
+ * Null when the ids and names of these tools and of those registered `beside` them are unique, and every `tool_ref` is
+ * correct.
+ */
+export function findToolsFault(
+  tools: readonly ToolSpec[],
+  pathOf: (index: number) => string,
+  beside: readonly ToolSpec[] = [],
+): Rejection | null {
+  const ids = new Set<string>(beside.map(({ tool_id }) => tool_id));
+  const names = new Set<string>(beside.map(({ tool_name }) => tool_name));
+  for (const [index, tool] of tools.entries()) {
     const at = (field: string, message: string): Rejection =>
-      reject('registry_invalid', `/registry/${index}/${field}`, message);
+      reject('registry_invalid', `${pathOf(index)}/${field}`, message);
     if (ids.has(tool.tool_id)) return at('tool_id', `the tool id "${tool.tool_id}" occurs twice; remove one`);
     if (names.has(tool.tool_name))
       return at('tool_name', `the tool name "${tool.tool_name}" occurs twice; rename or remove one`);
@@ -31,6 +45,20 @@ export function findPackageFault({ registry, profiles, provider_profiles }: Tool
     ids.add(tool.tool_id);
     names.add(tool.tool_name);
   }
+  return null;
+}
+
+/**
+ * Null when the tools are valid (`findToolsFault`) and every profile names only tools that are registered or may come with a
+ * toolset.
+ */
+export function findPackageFault(
+  { registry, profiles, provider_profiles }: ToolPackage,
+  beside: readonly ToolSpec[] = [],
+): Rejection | null {
+  const invalid = findToolsFault(registry, (index) => `/registry/${index}`, beside);
+  if (invalid !== null) return invalid;
+  const ids = new Set<string>(registry.map(({ tool_id }) => tool_id));
   const profileIds = new Set<string>();
   for (const [index, profile] of profiles.entries()) {
     const path = `/profiles/${index}`;
@@ -42,7 +70,7 @@ export function findPackageFault({ registry, profiles, provider_profiles }: Tool
       );
     }
     profileIds.add(profile.profile_id);
-    const unregistered = profile.tool_ids.findIndex((id) => !ids.has(id));
+    const unregistered = profile.tool_ids.findIndex((id) => !ids.has(id) && toolsetNamedBy(id) === null);
     if (unregistered !== -1) {
       const message = `the profile "${profile.profile_id}" names "${profile.tool_ids[unregistered]}", which is not registered; register the tool or remove it here`;
       return reject('registry_invalid', `${path}/tool_ids/${unregistered}`, message);
@@ -62,7 +90,7 @@ export const packageAfter = (state: SessionState, event: EventOfKind<'ToolRegist
 });
 
 export function setRegistry(next: NextState, event: EventOfKind<'ToolRegistrySet'>): void {
-  next.tool_registry = registryOf(event.registry);
+  next.tool_registry = registryOf([...event.registry, ...toolsetTools(next)]);
   if (event.profiles !== undefined) next.tool_profiles = profilesOf(event.profiles);
   if (event.provider_profiles !== undefined) next.provider_profiles = event.provider_profiles;
 }

@@ -18,9 +18,16 @@ const STOP = ['idle'] as const;
 const endings = { 'user.interrupt': END, RunCancelled: STOP, RunCompleted: END, RunFailed: STOP } as const;
 /** A call or a retried generate becomes due, or the run, which ends then. */
 const timeReached = (...phases: readonly Phase[]) => ({ TimeReached: [...phases, ...STOP] }) as const;
-/** What people are shown and answer while a batch is open. */
+/** What people are shown, asked and answer while a batch is open. */
 const answers = (phase: Phase) =>
-  ({ CallPreviewed: [phase], 'user.tool_confirmation': [phase], 'user.custom_tool_result': [phase] }) as const;
+  ({
+    CallPreviewed: [phase],
+    ToolCallNoted: [phase],
+    ToolCallAsked: [phase],
+    'user.tool_confirmation': [phase],
+    'user.custom_tool_result': [phase],
+    'user.elicitation_result': [phase],
+  }) as const;
 
 export const RUN_TRANSITIONS = {
   idle: {
@@ -35,6 +42,9 @@ export const RUN_TRANSITIONS = {
     HostSessionUpdated: END,
     // The run continues without a host session when none of its tools needs one any more.
     ToolRegistrySet: ['opening', 'generating'],
+    ToolsetSet: ['opening', 'generating'],
+    ToolsetApproved: ['opening', 'generating'],
+    ToolsetRemoved: ['opening', 'generating'],
     ToolProfileSelected: ['opening', 'generating'],
     ToolOverridesSet: ['opening', 'generating'],
     RunPaused: ['paused_opening'],
@@ -126,8 +136,13 @@ const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
   ToolBatchSettled: true,
   LeaseExpired: true,
   CallPreviewed: true,
+  ToolCallNoted: true,
+  ToolCallAsked: true,
   HostSessionUpdated: false,
   ToolRegistrySet: false,
+  ToolsetSet: false,
+  ToolsetApproved: false,
+  ToolsetRemoved: false,
   ToolProfileSelected: false,
   ToolOverridesSet: false,
   SessionConfigured: false,
@@ -142,6 +157,7 @@ const PHASE_BOUND: Readonly<Record<IngressKind, boolean>> = {
   RulesAdopted: true,
   'user.tool_confirmation': true,
   'user.custom_tool_result': true,
+  'user.elicitation_result': true,
   'user.interrupt': true,
   UndoRequested: false,
   UndoSettled: false,

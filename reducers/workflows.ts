@@ -1,5 +1,6 @@
 // Workflow tools: pure functions of state, settled inside the fold without a bridge and without side effects
-// (docs/design.md, "Tools"). They tell the model about consent before it makes a call (openboa, "Permission policies").
+// (docs/design.md, "Tools"). They tell the model about consent before it makes a call (openboa, "Permission policies"),
+// and find the tools that it was not offered.
 // Their answers are recorded as results: which workflows there are, and every text they answer, belong to the rules of the
 // session. An answer stays inline (INLINE_CHARS_MAX).
 import { canonicalText } from '../schemas/canonical.ts';
@@ -13,6 +14,7 @@ import type { ToolSpec } from '../schemas/tool-spec.ts';
 import { type ConsentDecision, decideConsent } from './consent.ts';
 import { rulesOf } from './rules/known-rules.ts';
 import { type RuleSet, ruleText } from './rules/rule-set.ts';
+import { type SearchWork, findTools } from './tool-search.ts';
 import { readAlternative } from './shell/read.ts';
 
 export interface WorkflowInput {
@@ -22,11 +24,14 @@ export interface WorkflowInput {
   /** The plan of the batch the call belongs to. */
   readonly plan: ToolBatchPlan;
   readonly calls: readonly ToolCallObserved[];
+  /** Shared by the calls of the batch. */
+  readonly searches: SearchWork;
 }
 
 export const WORKFLOWS: Readonly<Record<string, (input: WorkflowInput) => JsonObject>> = {
   'permissions.check': checkPermission,
   'permissions.describe': describePermissions,
+  'tools.find': ({ state, args, searches }) => findTools(state, args, searches),
 };
 
 /** Whether the rules have the workflow. A tool may name any; a call of one that they do not have is refused. */

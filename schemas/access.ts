@@ -60,8 +60,13 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
   ToolBatchSettled: REPORTERS,
   LeaseExpired: ENGINE,
   CallPreviewed: REPORTERS,
+  ToolCallNoted: REPORTERS,
+  ToolCallAsked: REPORTERS,
   HostSessionUpdated: REPORTERS,
   ToolRegistrySet: OPERATORS,
+  ToolsetSet: REPORTERS,
+  ToolsetApproved: OPERATORS,
+  ToolsetRemoved: OPERATORS,
   ToolProfileSelected: OPERATORS,
   ToolOverridesSet: OPERATORS,
   SessionConfigured: OPERATORS,
@@ -76,6 +81,7 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
   RulesAdopted: OPERATORS,
   'user.tool_confirmation': OPERATORS,
   'user.custom_tool_result': OPERATORS,
+  'user.elicitation_result': OPERATORS,
   'user.interrupt': OPERATORS,
   UndoRequested: OPERATORS,
   UndoSettled: REPORTERS,
@@ -83,7 +89,11 @@ export const KIND_SCOPES: Readonly<Record<IngressKind, readonly Scope[]>> = {
 };
 
 /** The kinds that answer an open call: a token can be narrowed to the tools of these calls. */
-export const ANSWERING_KINDS = ['user.tool_confirmation', 'user.custom_tool_result'] as const;
+export const ANSWERING_KINDS = [
+  'user.tool_confirmation',
+  'user.custom_tool_result',
+  'user.elicitation_result',
+] as const;
 
 /** Why an access is of no use as it is; null for a useful one. */
 export function accessFault({ scope, kinds, tools }: Omit<Access, 'name'>): string | null {
@@ -100,8 +110,11 @@ export function accessFault({ scope, kinds, tools }: Omit<Access, 'name'>): stri
 export const SIGNED_KINDS: ReadonlySet<IngressKind> = new Set<IngressKind>([
   'ConsentPolicySet',
   'RulesAdopted',
+  'ToolsetApproved',
+  'ToolsetRemoved',
   'user.tool_confirmation',
   'user.custom_tool_result',
+  'user.elicitation_result',
   'user.interrupt',
 ]);
 

@@ -15,6 +15,7 @@ import {
 } from './codec.ts';
 import { CallConsent, NoPreview, PreviewedFiles, RecordedPreview } from './consent.ts';
 import { Content } from './content.ts';
+import { CallQuestion, CallResume, ElicitationAnswer } from './elicitation.ts';
 import {
   BatchId,
   CallId,
@@ -129,6 +130,11 @@ export const Effect = variants('Effect', 'kind', {
        * not run, and settles as `changed_since_preview`.
        */
       previewed: PreviewedFiles,
+      /**
+       * What the attempt before left: a handle to wait with, or its state with the answer of a person. The call continues with
+       * it, and does not begin again.
+       */
+      resume: CallResume,
     },
   ),
   /**
@@ -174,6 +180,35 @@ export const Effect = variants('Effect', 'kind', {
     ...argumentFields,
     due_at_ms: TimeMs,
     output_schema: jsonObject,
+  }),
+  /**
+   * Ask a person what a running call asks. Answered with `user.elicitation_result`, with this batch, call, attempt and question.
+   * Bridges cannot lease it.
+   */
+  'agent.elicitation': tagged(
+    'agent.elicitation',
+    {
+      ...common,
+      batch_id: BatchId,
+      call_id: CallId,
+      attempt: integer('attempt', 1),
+      tool_id: ToolId,
+      tool_name: ToolName,
+      question: Digest,
+      asked: CallQuestion,
+    },
+    /** The question is answered with `cancel` then. */
+    { due_at_ms: TimeMs },
+  ),
+  /** Hand the answer of a person to the running call that asked. Only for the owner that holds the call; it answers nothing. */
+  'tool.answer': tagged('tool.answer', {
+    ...common,
+    batch_id: BatchId,
+    call_id: CallId,
+    attempt: integer('attempt', 1),
+    owner: nullable(OwnerId),
+    question: Digest,
+    answer: ElicitationAnswer,
   }),
   /** Stop a running call. It still settles, as cancelled or otherwise. */
   'tool.cancel': tagged('tool.cancel', {

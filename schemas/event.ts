@@ -4,9 +4,11 @@ import {
   type Codec,
   type ShapeOf,
   type TypeOf,
+  dictionary,
   either,
   flag,
   integer,
+  jsonObject,
   list,
   oneOf,
   tagged,
@@ -15,14 +17,23 @@ import {
 } from './codec.ts';
 import { CallPreview, ConsentPolicy, GrantScope, NoPreview } from './consent.ts';
 import { Attachments, Content } from './content.ts';
+import { CallHandle, CallQuestion, ElicitationAction } from './elicitation.ts';
 import { BatchId, CallId, Digest, EventId, OwnerId, Position, ProfileId, RunId, TimeMs, ToolId } from './ids.ts';
-import { CALLS_PER_BATCH_MAX, PROFILES_MAX, RETRY_CAP_MS_MAX, RUN_HISTORY_MAX, TOOLS_MAX } from './limits.ts';
+import {
+  CALLS_PER_BATCH_MAX,
+  PROFILES_MAX,
+  RETRY_CAP_MS_MAX,
+  RUN_HISTORY_MAX,
+  TOOLSET_TOOLS_MAX,
+  TOOLS_MAX,
+} from './limits.ts';
 import { Exchange, Layout, Stop } from './model-turn.ts';
 import { namesRules } from './rules.ts';
 import { FollowUp, RunCause, RunConfigPatch, RunEnd, Usage } from './run.ts';
 import { SchemaVerdict, ToolCallObserved, ToolResult, settlementFields } from './tool-call.ts';
 import { HostPlace, HostSessionFacts, ProviderProfile, ToolOverrides, ToolProfile } from './tool-set.ts';
 import { ToolSpec } from './tool-spec.ts';
+import { ToolsetName, ToolsetTool } from './toolset.ts';
 import { FileChanges, WorkspaceName } from './undo.ts';
 
 const code = text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ });
@@ -102,8 +113,21 @@ const kinds = {
     /** Where the files are; a preview of another place than the session's is refused. */
     { place: HostPlace },
   ],
+  /**
+   * A running call waits for work outside that outlives its bridge: when the bridge is lost, the next attempt gets this handle.
+   * A later note replaces it.
+   */
+  ToolCallNoted: [{ batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1), handle: CallHandle }, {}],
+  /**
+   * A running call asks a person. With `resume` its attempt is over, and the next one gets this content and the answer; without,
+   * it keeps running, and its bridge gets the answer.
+   */
+  ToolCallAsked: [
+    { batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1), question: CallQuestion },
+    { resume: Content },
+  ],
   HostSessionUpdated: [{ host_session: HostSessionFacts }, { detail: message }],
-  /** Replaces the registry, and the profiles when given. */
+  /** Replaces the registry except the tools of toolsets, and the profiles when given. */
   ToolRegistrySet: [
     { registry: list(ToolSpec, TOOLS_MAX) },
     { profiles: list(ToolProfile, PROFILES_MAX), provider_profiles: list(ProviderProfile, PROFILES_MAX) },
@@ -114,6 +138,18 @@ const kinds = {
     { scope: oneOf('scope', ['session', 'run']) },
     { enable: list(ToolId, TOOLS_MAX), disable: list(ToolId, TOOLS_MAX), force: list(ToolId, TOOLS_MAX) },
   ],
+  /**
+   * Replaces the tools of one source and nothing else. `owner` is who sets them, by a name that stays: another's are refused.
+   * `trust` is `first`: while nothing of the toolset is approved, these definitions are, at once.
+   */
+  ToolsetSet: [
+    { toolset: ToolsetName, owner: OwnerId, tools: list(ToolsetTool, TOOLSET_TOOLS_MAX) },
+    { trust: oneOf('trust', ['first']) },
+  ],
+  /** An operator approves exactly these definitions of tools that the toolset has, by their digests. */
+  ToolsetApproved: [{ toolset: ToolsetName, tools: dictionary(ToolId, Digest, TOOLSET_TOOLS_MAX) }, by],
+  /** Removes the tools of a toolset, and forgets its owner and what was approved. */
+  ToolsetRemoved: [{ toolset: ToolsetName }, by],
   /** Changes the session's config for runs that start later. */
   SessionConfigured: [{ config: RunConfigPatch }, {}],
   /** Adds a message to the next generate of the live run. */
@@ -146,6 +182,19 @@ const kinds = {
   'user.custom_tool_result': [
     { ...addressed, result: ToolResult, output: Content },
     { attachments: Attachments, output_verdict: SchemaVerdict, ...by },
+  ],
+  /**
+   * A person's answer to the question that a call asks (`ToolCallAsked`); it counts once. Only `accept` has content, which must
+   * fit the schema of the question.
+   */
+  'user.elicitation_result': [
+    { batch_id: BatchId, call_id: CallId, attempt: integer('attempt', 1), question: Digest, action: ElicitationAction },
+    {
+      content: jsonObject,
+      /** What the edge found when it checked the content against the schema of the question. */
+      content_verdict: SchemaVerdict,
+      ...by,
+    },
   ],
   /**
    * A person interrupts the run (openboa, "Managed tool confirmation"): no further call is started. When the running

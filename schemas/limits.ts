@@ -1,4 +1,7 @@
 // Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
+export * from './limits-toolsets.ts';
+
+export * from './limits-questions.ts';
 
 /** Longest work of the engine in one turn of the event loop, in milliseconds. Then the rest waits for the next turn. */
 export const TURN_MS_MAX = 8;
@@ -85,7 +88,10 @@ export const CLAIM_CHARS_PER_BATCH_MAX = 262_144;
 /** Longest text that becomes a claim, in UTF-16 units. A longer one claims the whole space. */
 export const CLAIM_TEXT_CHARS_MAX = 256;
 
-/** Most tools in a registry. A registry with more is refused as `invalid_shape`. */
+/**
+ * Most tools in a tool package, a profile, a list of overrides and an offer. More are refused as `invalid_shape`; an offer
+ * leaves the others out.
+ */
 export const TOOLS_MAX = 512;
 /**
  * Most steps of a check that the engine makes on its own thread: values of the schema times values of the checked value.
@@ -773,3 +779,5 @@ export const SIM_TIMERS_MAX = 50_000;
 export const SIM_PATIENCE_MS = 900_000;
 /** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
 export const SIM_SHRINKS_MAX = 300;
+
+export * from './limits-mcp.ts';

@@ -83,6 +83,13 @@ export const REJECTIONS = {
     'No preview of the call is owed: it has one, it was answered, its time is over, or its tool makes none. Drop the report.',
   preview_mismatch:
     'The answer names another preview than the call has. Read the question again, and name the preview that it shows, or none.',
+  question_open: 'The call has an open question. Wait for its answer: one question is open at a time.',
+  question_not_open: 'No question of the call is open. Read the pending questions again.',
+  question_mismatch: 'The answer names another question than the one that is open. Read the question, and answer that.',
+  question_invalid: 'The question cannot be put to a person. Correct it at the path, or settle the call.',
+  questions_exhausted: 'The call has asked as often as a call may. Settle it.',
+  call_not_running: 'The call does not run, or is being stopped. Drop the report, and end the work.',
+  answer_invalid: 'The answer does not fit the question. Correct the value at the path; only accept has content.',
   grant_invalid:
     'The grant cannot be given. Give it with the result allow, and name an argument and a pattern, or neither.',
   grants_full: 'The session cannot hold more grants. Set its policy instead.',
@@ -96,6 +103,13 @@ export const REJECTIONS = {
   registry_invalid: 'The tool registry is not valid. Correct the value at the path.',
   profile_unknown: 'There is no such tool profile. Choose one of the session, or add it with the registry first.',
   tool_unknown: 'There is no such tool in the registry. Correct its id, or register it first.',
+  toolset_owned:
+    'Another owner sets this toolset. Use another name, or have an operator remove the toolset first: refold toolsets remove',
+  toolset_unknown: 'The session has no such toolset. List them: refold toolsets SESSION',
+  toolsets_full:
+    'The session cannot hold more toolsets, or more tools. Offer fewer, or remove a toolset that is not used.',
+  definition_mismatch:
+    'The tool has another definition now than the one that is approved. Read it again, and approve what it says.',
   steer_queue_full: 'Too many steering messages wait. Send more when the next turn has taken them.',
   follow_up_queue_full: 'Too many follow-up runs wait. Queue more when one of them has started.',
   time_not_due: 'Nothing is due at this time. Drop the report: the engine reports times itself.',

@@ -12,6 +12,7 @@ import {
   RETRY_CAP_MS_MAX,
   RUN_MS_MAX,
   STEERS_MAX,
+  TOOLS_MAX,
   TURNS_MAX,
 } from './limits.ts';
 import { ToolCallObserved } from './tool-call.ts';
@@ -88,7 +89,12 @@ export const modelFields = {
   temperature: nullable(decimal('temperature', 0, 2)),
 } as const;
 
-const optionalConfigFields = { ...modelFields, context: nullable(ContextPolicy) } as const;
+const optionalConfigFields = {
+  ...modelFields,
+  context: nullable(ContextPolicy),
+  /** Most tools offered with a generate; absent for as many as an offer holds. The others are found with `tools_find`. */
+  offer_max: integer('offer_max', 1, TOOLS_MAX),
+} as const;
 
 /** The model of a config that names none. */
 export const MODEL_UNNAMED = 'default';

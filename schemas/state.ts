@@ -3,6 +3,7 @@
 import { type TypeOf, either, flag, integer, list, nullable, oneOf, shape, text } from './codec.ts';
 import { CallConsent, ConsentState, NoPreview, PreviewedFiles, RecordedPreview } from './consent.ts';
 import { Attachments, Content } from './content.ts';
+import { CallHandle, CallResume, OpenQuestion, OwedAnswer } from './elicitation.ts';
 import { BatchId, CallId, Digest, OwnerId, ProfileId, RunId, SessionId, TimeMs, Version } from './ids.ts';
 import {
   CALLS_PER_BATCH_MAX,
@@ -11,6 +12,7 @@ import {
   DETACHED_MAX,
   FOLLOW_UPS_MAX,
   PROFILES_MAX,
+  QUESTIONS_PER_CALL_MAX,
   RUN_HISTORY_MAX,
   TRANSCRIPT_PAGES_MAX,
   UNDOS_MAX,
@@ -21,6 +23,7 @@ import { Layout } from './model-turn.ts';
 import { FollowUp, RunConfig, RunRecord, RunState } from './run.ts';
 import { ToolCallObserved } from './tool-call.ts';
 import { PendingUndo } from './undo.ts';
+import { Toolsets } from './toolset.ts';
 import {
   EffectiveToolSet,
   ProviderProfile,
@@ -66,8 +69,18 @@ export const CallState = shape(
     approved: flag,
     /** Why a person is asked, when the policy has asked since the batch was planned; the plan says it otherwise. */
     asked: CallConsent,
-    /** When the question to a person expires, or the time to fulfil the call. */
+    /** When the question to a person expires, or the time to fulfil the call. Of a question that the call asks, too. */
     due_at_ms: TimeMs,
+    /** The answer that its bridge is owed; while the call runs. */
+    answer: OwedAnswer,
+    /** What its work outside is called, as its bridge noted. */
+    noted: CallHandle,
+    /** What the call asks: while it runs, or, with `state`, while it waits for the answer. */
+    question: OpenQuestion,
+    /** How many questions it has asked. */
+    questions: integer('questions', 1, QUESTIONS_PER_CALL_MAX),
+    /** What this attempt gets from the one before. */
+    resume: CallResume,
     /** What the call would do, or why that is not known, while it waits for a person. */
     preview: either('Preview', RecordedPreview, NoPreview),
     /** The preview is owed until this time. Only while the call waits for a person. */
@@ -102,6 +115,8 @@ export const ActiveToolBatch = shape(
     waiting: integer('waiting', 0, CALLS_PER_BATCH_MAX),
     /** Calls whose preview is owed; absent in a batch without one. */
     previews: integer('previews', 0, CALLS_PER_BATCH_MAX),
+    /** Calls with an open question; absent in a batch without one. */
+    questions: integer('questions', 1, CALLS_PER_BATCH_MAX),
     /** Calls with a time that state waits for: `due_at_ms`, `not_before_ms` or `preview_until_ms`. */
     timed: list(CallId, CALLS_PER_BATCH_MAX),
   },
@@ -158,13 +173,20 @@ export const TranscriptState = shape(
 export type TranscriptState = TypeOf<typeof TranscriptState>;
 
 /** A call that an interrupt left running. */
-export const DetachedCall = shape('DetachedCall', {
-  batch_id: BatchId,
-  call_id: CallId,
-  plan_hash: Digest,
-  attempt: integer('attempt', 1),
-  owner: nullable(OwnerId),
-});
+export const DetachedCall = shape(
+  'DetachedCall',
+  {
+    batch_id: BatchId,
+    call_id: CallId,
+    plan_hash: Digest,
+    attempt: integer('attempt', 1),
+    owner: nullable(OwnerId),
+  },
+  {
+    /** The answer that its bridge is owed: a question that was open when the call was detached ends with `cancel`. */
+    answer: OwedAnswer,
+  },
+);
 export type DetachedCall = TypeOf<typeof DetachedCall>;
 
 export const SessionState = shape(
@@ -207,6 +229,8 @@ export const SessionState = shape(
     detached: list(DetachedCall, DETACHED_MAX, 1),
     /** Undos without an answer yet; absent when there are none. */
     undos: list(PendingUndo, UNDOS_MAX, 1),
+    /** What is pinned of the tools that come from outside the package; absent until the first toolset. */
+    toolsets: Toolsets,
     /** The session that it was forked from; absent when it was not forked. */
     parent: SessionId,
     /** The beginning of the first input that is not blank, without control characters; absent before it. */

@@ -2,7 +2,7 @@
 // them (AOS P7, "Tool Runtime Layer").
 import { type TypeOf, dictionary, flag, list, nullable, oneOf, remembering, shape, text } from './codec.ts';
 import { HostSessionId, ProfileId, TimeMs, ToolId, ToolName } from './ids.ts';
-import { CAPABILITIES_MAX, PROFILES_MAX, TOOLS_MAX } from './limits.ts';
+import { CAPABILITIES_MAX, PROFILES_MAX, REGISTRY_TOOLS_MAX, TOOLS_MAX } from './limits.ts';
 import { ToolSpec } from './tool-spec.ts';
 import { WorkspaceName } from './undo.ts';
 
@@ -34,7 +34,7 @@ export const ToolPackage = remembering(
 );
 export type ToolPackage = TypeOf<typeof ToolPackage>;
 
-export const ToolRegistry = dictionary(ToolId, ToolSpec, TOOLS_MAX);
+export const ToolRegistry = dictionary(ToolId, ToolSpec, REGISTRY_TOOLS_MAX);
 export type ToolRegistry = TypeOf<typeof ToolRegistry>;
 
 export const ToolProfiles = dictionary(ProfileId, ToolProfile, PROFILES_MAX);
@@ -116,6 +116,11 @@ export const ToolReason = oneOf('ToolReason', [
   'host_session_not_ready',
   'host_session_ready',
   'capability_missing',
+  'in_toolset',
+  'not_approved',
+  'definition_changed',
+  'beyond_offer',
+  'all_offered',
 ]);
 export type ToolReason = TypeOf<typeof ToolReason>;
 
@@ -132,7 +137,7 @@ export type ToolVerdict = TypeOf<typeof ToolVerdict>;
 export const EffectiveToolSet = shape('EffectiveToolSet', {
   profile_id: ProfileId,
   provider: text('provider', { max: 64 }),
-  ordered_tools: list(ToolSpec, TOOLS_MAX),
-  verdicts: list(ToolVerdict, TOOLS_MAX),
+  ordered_tools: list(ToolSpec, REGISTRY_TOOLS_MAX),
+  verdicts: list(ToolVerdict, REGISTRY_TOOLS_MAX),
 });
 export type EffectiveToolSet = TypeOf<typeof EffectiveToolSet>;

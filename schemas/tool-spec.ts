@@ -25,10 +25,13 @@ export const ToolExecutor = variants('ToolExecutor', 'kind', {
 });
 export type ToolExecutor = TypeOf<typeof ToolExecutor>;
 
-/** `always`, `host_session_ready`, `host_session_not_ready` or `capability:<name>`. Every rule of a tool must hold. */
+/**
+ * `always`, `host_session_ready`, `host_session_not_ready`, `capability:<name>`, or `offer_exceeded`: more tools are effective
+ * than a generate offers. Every rule of a tool must hold.
+ */
 export const ToolAvailabilityRule = text('ToolAvailabilityRule', {
   max: 96,
-  pattern: /^(always|host_session_ready|host_session_not_ready|capability:[A-Za-z0-9_.-]{1,64})$/,
+  pattern: /^(always|host_session_ready|host_session_not_ready|offer_exceeded|capability:[A-Za-z0-9_.-]{1,64})$/,
 });
 export type ToolAvailabilityRule = TypeOf<typeof ToolAvailabilityRule>;
 

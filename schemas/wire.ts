@@ -103,7 +103,7 @@ export const SessionView = shape(
     state_digest: Digest,
     chain: Digest,
     status: SessionStatus,
-    /** The ids of the `agent.tool_use` and `agent.custom_tool_use` effects that wait for an answer. */
+    /** The ids of the `agent.tool_use`, `agent.custom_tool_use` and `agent.elicitation` effects that wait for an answer. */
     blocking_event_ids: list(EffectId, CALLS_PER_BATCH_MAX),
   },
   { held_by: list(EffectHolder, LEASE_EFFECTS_MAX, 1) },
@@ -136,10 +136,11 @@ const effectKind = oneOf('effect kind', [
   'host_session.open',
   'call.undo',
   'call.preview',
+  'tool.answer',
 ]);
 
 const wanted = {
-  kinds: list(effectKind, 9),
+  kinds: list(effectKind, 10),
   tools: list(text('tool pattern', { min: 1, max: 128 }), TOOLS_MAX),
   max: integer('max', 1, LEASE_EFFECTS_MAX),
 } as const;

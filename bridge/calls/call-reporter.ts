@@ -27,6 +27,8 @@ interface CallReporterOptions {
 export interface CallReporter {
   /** Notes the start in the ledger before the call runs; returns the report of the failed call when that fails. */
   noteStart(call: HeldCall): Promise<CallReport | null>;
+  /** The attempt is over and another one follows, of whichever bridge: releases it. */
+  leave(call: HeldCall): void;
   /** Reports how the call ended, and releases it. */
   settle(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>>;
 }
@@ -61,6 +63,12 @@ export function newCallReporter(options: CallReporterOptions): CallReporter {
     return answer;
   }
 
+  function leave(call: HeldCall): void {
+    schedule.tried(call);
+    leases.end(call.effect);
+    ledger.closed(call.effect);
+  }
+
   /** A report that is refused as malformed is replaced by one that is always well-formed. */
   async function report(call: HeldCall, event: Ingress): Promise<Either<Rejection, void>> {
     const { repeatable } = call.effect;
@@ -90,7 +98,7 @@ export function newCallReporter(options: CallReporterOptions): CallReporter {
     }
   }
 
-  return { noteStart, settle };
+  return { noteStart, leave, settle };
 }
 
 type Answer = Either<Rejection, void>;

@@ -1,16 +1,25 @@
 // Runs one leased call: checks it against the plan, records its start unless it is read-only, runs it, reports it, and
 // releases the lease.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { isInline } from '../../schemas/content.ts';
+import type { Ingress } from '../../schemas/event.ts';
 import type { Digest, OwnerId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { CallSchedule } from './call-schedule.ts';
 import type { PutBlob } from '../engine-link/text-content.ts';
 import { newCallReporter } from './call-reporter.ts';
+import { newCallQuestions } from './call-questions.ts';
 import { newCallStarts } from './call-start.ts';
-import { type CallEnd, notRun, runBounded } from '../executors/bounded-run.ts';
+import { type CallEnd, type RunTime, notRun, runBounded } from '../executors/bounded-run.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
-import { type CallContext, type Executor, type Executors, contextOf } from '../executors/executors.ts';
+import {
+  type CallContext,
+  type Executor,
+  type Executors,
+  type ResumedWith,
+  contextOf,
+} from '../executors/executors.ts';
 import type { HeldCall, ToolCall } from './held-call.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { Link } from '../engine-link/link.ts';
@@ -18,10 +27,10 @@ import type { BridgeLedger } from '../ledger/bridge-ledger.ts';
 import type { HeldLeases } from '../engine-link/held-leases.ts';
 import { type Log, clip, messageOf } from '../log.ts';
 import type { Outbox } from '../engine-link/outbox.ts';
-import type { PlanCheck } from './plan-check.ts';
+import type { PlanCheck, ReadBlob } from './plan-check.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import type { StopReason } from '../executors/stop-switch.ts';
-import { settlementOf, unknownSettlement, unreportableSettlement } from './settlement.ts';
+import { settlementOf, unknownSettlement, unreportableSettlement, unresumedSettlement } from './settlement.ts';
 
 export interface CallRunnerOptions {
   readonly owner: OwnerId;
@@ -37,6 +46,7 @@ export interface CallRunnerOptions {
   readonly planCheck: PlanCheck;
   readonly ledger: BridgeLedger;
   readonly putBlob: PutBlob;
+  readonly readBlob: ReadBlob;
   readonly clock: BridgeClock;
   readonly random: () => number;
   readonly log: Log;
@@ -52,15 +62,16 @@ export interface CallRunner {
 }
 
 export function newCallRunner(options: CallRunnerOptions): CallRunner {
-  const { schedule, leases, ledger, putBlob, clock, log } = options;
+  const { schedule, leases, putBlob, log } = options;
   const reporter = newCallReporter(options);
   const starts = newCallStarts(options);
+  const questions = newCallQuestions({ ...options, recordStart: starts.recordAnyway });
 
   async function run(call: HeldCall): Promise<void> {
-    const noted = ledger.find(call.effect);
-    if (noted !== null) {
+    const known = knownEnd(options, call);
+    if (known !== null) {
       schedule.endRun(call);
-      await reporter.settle(call, noted.event ?? unknownSettlement(call.effect));
+      await reporter.settle(call, known);
       options.startReady();
       return;
     }
@@ -68,7 +79,7 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     schedule.endRun(call);
     options.startReady();
     if (end !== null && !isAbandoned(call)) await report(call, end);
-    else drop(call, call.stop.why ?? 'start_refused');
+    else drop(options, call, call.stop.why ?? 'start_refused');
     options.startReady();
   }
 
@@ -85,15 +96,21 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     }
     // If this process was suspended meanwhile, another bridge may hold the call by now, or run calls that conflict with it.
     if (!leases.isFresh(effect)) return mustEnd(call) ? notRun(failedReport('lease_lost', LEASE_EXPIRED)) : null;
-    const { session_id, batch_id, call_id, tool_id, group, attempt, timeout_ms } = effect;
+    const { session_id, batch_id, call_id, tool_id, group, attempt } = effect;
     log({ event: 'call_started', session_id, batch_id, call_id, tool_id, group, attempt });
-    const context = contextFor(call, putBlob);
-    const { code, args } = ready.right;
-    const bounds = { clock, timeoutMs: timeout_ms, stop: call.stop, redactor: options.redactor };
-    return await runBounded(async () => await code.run(effect, args, context), bounds);
+    return await runCode(options, call, ready.right, (time) => questions.toolsFor(call, time));
   }
 
-  async function report(call: HeldCall, end: CallEnd): Promise<void> {
+  async function report(call: HeldCall, { asked, ...end }: CallEnd): Promise<void> {
+    const left = asked === undefined ? null : await questions.leave(call, asked);
+    if (left === 'left') {
+      reporter.leave(call);
+      return;
+    }
+    await settle(call, left === null ? end : { ...end, ...left });
+  }
+
+  async function settle(call: HeldCall, end: CallEnd): Promise<void> {
     const event = await settlementOf(call.effect, end, putBlob).catch((error: unknown) =>
       unreportableSettlement(call.effect, { code: 'blob_refused', message: messageOf(error) }),
     );
@@ -110,37 +127,93 @@ export function newCallRunner(options: CallRunnerOptions): CallRunner {
     }
   }
 
-  // The lease of a call that stops with its bridge is given back with all others; any other lease is left to expire.
-  function drop(call: HeldCall, why: string): void {
-    schedule.drop(call);
-    if (why !== 'stopping') leases.end(call.effect);
-    const { session_id, batch_id, call_id, tool_id } = call.effect;
-    log({ event: 'call_dropped', session_id, batch_id, call_id, tool_id, why });
-  }
-
   return {
     run,
     stop(call, why) {
-      if (call.phase === 'waiting') drop(call, why);
+      if (call.phase === 'waiting') drop(options, call, why);
       else call.stop.stop(why);
     },
   };
 }
 
-function contextFor({ effect, stop }: HeldCall, putBlob: PutBlob): CallContext {
-  const { timeout_ms: timeoutMs, output_bytes_max: outputBytesMax, previewed } = effect;
-  const limits = { timeoutMs, outputBytesMax, putBlob };
-  return contextOf(stop, previewed === undefined ? limits : { ...limits, previewed });
+// The lease of a call that stops with its bridge is given back with all others; any other lease is left to expire.
+function drop({ schedule, leases, log }: CallRunnerOptions, call: HeldCall, why: string): void {
+  schedule.drop(call);
+  if (why !== 'stopping') leases.end(call.effect);
+  const { session_id, batch_id, call_id, tool_id } = call.effect;
+  log({ event: 'call_dropped', session_id, batch_id, call_id, tool_id, why });
 }
+
+/** How a call settles that is not run here, because an earlier process began it. */
+function knownEnd({ ledger, executors }: CallRunnerOptions, call: HeldCall): Ingress | null {
+  const noted = ledger.find(call.effect);
+  if (noted !== null) return noted.event ?? unknownSettlement(call.effect);
+  const unresumed = whyUnresumed(call, executors);
+  return unresumed === null ? null : unresumedSettlement(call.effect, unresumed);
+}
+
+/** Runs the code of a call within its bounds; `toolsFor`: what it may tell meanwhile. */
+async function runCode(
+  { clock, putBlob, redactor }: CallRunnerOptions,
+  call: HeldCall,
+  { code, args, resume }: Ready,
+  toolsFor: (time: RunTime) => Pick<CallContext, 'ask' | 'note'>,
+): Promise<CallEnd> {
+  const run = async (time: RunTime): Promise<unknown> => {
+    const tools = { ...toolsFor(time), ...(code.resumes === true ? {} : NO_NOTES) };
+    return await code.run(call.effect, args, contextFor(call, { putBlob, resume, ...tools }));
+  };
+  const end = await runBounded(run, { clock, timeoutMs: call.effect.timeout_ms, stop: call.stop, redactor });
+  return end.asked === undefined || code.resumes === true ? end : { ...end, ...NOT_RESUMING };
+}
+
+type Given = Pick<CallContext, 'ask' | 'note' | 'putBlob'> & { readonly resume: ResumedWith | undefined };
+
+function contextFor({ effect, stop }: HeldCall, { resume, ...given }: Given): CallContext {
+  const { timeout_ms: timeoutMs, output_bytes_max: outputBytesMax, previewed } = effect;
+  return contextOf(stop, {
+    timeoutMs,
+    outputBytesMax,
+    ...given,
+    ...(previewed === undefined ? {} : { previewed }),
+    ...(resume === undefined ? {} : { resume }),
+  });
+}
+
+/** Why this process cannot continue what an attempt before began; null when there is nothing to continue, or it can. */
+function whyUnresumed({ effect: { resume, tool_id } }: HeldCall, executors: Executors): string | null {
+  const executor = executors.find(tool_id);
+  return resume === undefined || executor === null || executor.resumes === true
+    ? null
+    : `An earlier attempt began this call, and the executor of "${tool_id}" cannot continue it`;
+}
+
+const NO_NOTES: Pick<CallContext, 'note'> = {
+  note: () => Promise.reject(new Error(NOT_NOTING)),
+};
 
 /** The exact arguments of a call and the code that runs it; the report of a call that must not run. */
 async function readyToRun(
-  { planCheck, executors }: CallRunnerOptions,
+  { planCheck, executors, readBlob }: CallRunnerOptions,
   { effect, batch: { plan } }: HeldCall,
-): Promise<ReturnType<typeof codeFor>> {
+): Promise<Either<CallReport, Ready>> {
   const toolRef = planCheck.toolRefOf(effect, plan);
   const args = await planCheck.check(effect, plan);
-  return isLeft(args) ? args : codeFor(effect, executors.find(effect.tool_id), toolRef, args.right);
+  if (isLeft(args)) return args;
+  const code = codeFor(effect, executors.find(effect.tool_id), toolRef, args.right);
+  if (isLeft(code) || effect.resume === undefined) return code;
+  const { state, ...resume } = effect.resume;
+  if (state === undefined) return right({ ...code.right, resume });
+  if (isInline(state)) return right({ ...code.right, resume: { ...resume, state: state.text } });
+  const read = await readBlob(state.ref);
+  if (isLeft(read)) return left(failedReport('resume_unreadable', read.left.message));
+  return right({ ...code.right, resume: { ...resume, state: new TextDecoder().decode(read.right) } });
+}
+
+interface Ready {
+  readonly code: Executor;
+  readonly args: JsonObject;
+  readonly resume?: ResumedWith;
 }
 
 /** The executor of a call; the report of a call that this process has no code for, or cannot compare the files of. */
@@ -149,7 +222,7 @@ function codeFor(
   executor: Executor | null,
   planned: Digest | null,
   args: JsonObject,
-): Either<CallReport, { readonly code: Executor; readonly args: JsonObject }> {
+): Either<CallReport, Ready> {
   if (executor === null) {
     return left(failedReport('executor_missing', `no executor of this bridge runs "${tool_id}"`));
   }
@@ -168,15 +241,22 @@ const NOT_COMPARED =
   'the call was not run: a person allowed it with a preview, and this bridge cannot compare the files with those of the ' +
   'preview. Make the call again if it is still needed.';
 
+/** An executor that asked and cannot continue. */
+const NOT_RESUMING = {
+  asked: undefined,
+  report: failedReport('invalid_output', 'the executor ended with a question, and cannot continue: give it "resumes"'),
+};
+const NOT_NOTING = 'the executor notes what it waits for, and cannot continue: give it "resumes"';
+
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';
 
 /** Its start is recorded and it must not run twice, so no other bridge will run it: this one reports its end. */
 const mustEnd = ({ started, effect }: HeldCall): boolean => started && !effect.repeatable;
 
-// Stopped while another bridge may run it, and not cancelled by the engine: it stays owed.
+// Stopped while another bridge may run it, or wait for what it began, and not cancelled by the engine: it stays owed.
 const isAbandoned = (call: HeldCall): boolean =>
-  !mustEnd(call) && (call.stop.why === 'lost' || call.stop.why === 'stopping');
+  (!mustEnd(call) || call.noted) && (call.stop.why === 'lost' || call.stop.why === 'stopping');
 
 /** Random text that distinguishes this process from others. */
 export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

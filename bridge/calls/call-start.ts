@@ -23,6 +23,8 @@ interface CallStartsOptions {
 export interface CallStarts {
   /** Makes the start durable if it must be before the call runs; returns false when the engine did not record it. */
   record(call: HeldCall): Promise<boolean>;
+  /** Makes the start durable in any case: only a running call may ask, or note what it waits for. */
+  readonly recordAnyway: (call: HeldCall) => Promise<boolean>;
 }
 
 export function newCallStarts(options: CallStartsOptions): CallStarts {
@@ -33,6 +35,11 @@ export function newCallStarts(options: CallStartsOptions): CallStarts {
     const { effect, batch } = call;
     // A read is on record too if a person or a grant allowed it: that counts only in the place where it was given.
     if (effect.read_only && planCheck.consentOf(effect, batch.plan) === null) return true;
+    return await recordAnyway(call);
+  }
+
+  async function recordAnyway(call: HeldCall): Promise<boolean> {
+    const { effect } = call;
     const at = executors.find(effect.tool_id)?.place;
     const place = at === undefined ? undefined : redactor.value(at);
     let answer = await reportStart(effect, place);
@@ -70,5 +77,5 @@ export function newCallStarts(options: CallStartsOptions): CallStarts {
     return isRight(await outbox.report(session_id, event, effect_id));
   }
 
-  return { record };
+  return { record, recordAnyway };
 }

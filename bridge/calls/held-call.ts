@@ -3,6 +3,7 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
 import type { ToolBatchPlan } from '../../schemas/plan.ts';
+import { type CallAnswers, newCallAnswers } from './call-answers.ts';
 import { StopSwitch } from '../executors/stop-switch.ts';
 
 export type ToolCall = EffectOfKind<'tool.call'>;
@@ -16,6 +17,10 @@ export interface HeldCall {
   phase: 'waiting' | 'running' | 'reporting';
   /** Its start is recorded. If it must not run twice, its end is reported even when the lease is lost. */
   started: boolean;
+  /** What its work outside is called is recorded: another bridge can wait for it. */
+  noted: boolean;
+  /** The answers of people to what it asks. */
+  readonly answers: CallAnswers;
 }
 
 export interface HeldBatch {
@@ -57,6 +62,8 @@ export function holdCall(batch: HeldBatch, effect: ToolCall): HeldCall | null {
     waitsFor,
     phase: 'waiting',
     started: false,
+    noted: effect.resume?.handle !== undefined,
+    answers: newCallAnswers(),
   };
   batch.open.set(call_id, call);
   return call;

@@ -24,6 +24,8 @@ export interface LeasedCalls {
   add(leased: Leased<ToolCall>, plans: LeaseGrant['plans']): boolean;
   /** Stops this call and, when its run ends, the calls of its batch that have not started. Returns false when this bridge has no such attempt. */
   cancel(effect: EffectOfKind<'tool.cancel'>): boolean;
+  /** Hands a person's answer to the call that asked. Returns false when this bridge has no such attempt, or the call has the answer. */
+  answer(effect: EffectOfKind<'tool.answer'>): boolean;
   /** Starts every call that may run now. */
   startReady(): void;
   stopAll(): void;
@@ -54,6 +56,10 @@ export function newLeasedCalls(options: LeasedCallsOptions): LeasedCalls {
       if (call === null || call.effect.attempt !== attempt) return false;
       runner.stop(call, 'cancelled');
       return true;
+    },
+    answer(effect) {
+      const call = schedule.find(effect.session_id, effect.batch_id, effect.call_id);
+      return call?.effect.attempt === effect.attempt && call.answers.deliver(effect);
     },
     startReady() {
       if (signal.aborted) return;

@@ -59,6 +59,14 @@ export function unknownSettlement(call: ToolCall): Ingress {
   return substituteSettlement(call, 'unknown', { outcome: 'unknown', code: 'outcome_unknown', message: UNKNOWN_TEXT });
 }
 
+/** Settles a call that an earlier attempt began, and that this process cannot continue. */
+export const unresumedSettlement = (call: ToolCall, why: string): Ingress =>
+  substituteSettlement(call, 'unresumed', {
+    outcome: 'unknown',
+    code: 'resume_unsupported',
+    message: `${why}. Check the current state before you make the call again.`,
+  });
+
 interface Substitute {
   readonly outcome: 'failed' | 'unknown';
   readonly code: string;

@@ -16,8 +16,8 @@ export interface WholeOutput {
 export const WHOLE_NOTE_BYTES = 128;
 
 /** Content of a text, never cut for the model; a blob holds at most `BLOB_BYTES_MAX`. */
-export async function contentOf(text: string, putBlob: PutBlob): Promise<Content> {
-  if (text.length <= INLINE_CHARS_MAX) return { text };
+export async function contentOf(text: string, putBlob: PutBlob, inlineMax = INLINE_CHARS_MAX): Promise<Content> {
+  if (text.length <= inlineMax) return { text };
   const bytes = Buffer.from(text, 'utf8').subarray(0, BLOB_BYTES_MAX);
   return blobText(text, { ref: await putBlob(bytes), bytes: bytes.length });
 }

@@ -1,11 +1,13 @@
 // Executors run calls. Each lists its tools, and the bridge leases calls of these tools only.
 import type { EffectOfKind } from '../../schemas/effect.ts';
+import type { CallQuestion, CallResume, ElicitationAnswer } from '../../schemas/elicitation.ts';
 import type { Digest } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { PreviewedFiles } from '../../schemas/consent.ts';
 import type { HostPlace } from '../../schemas/tool-set.ts';
 import type { RestorableFile } from '../host/undo/restore-files.ts';
 import type { StopSwitch } from './stop-switch.ts';
+import type { CallAsk } from './call-ask.ts';
 import type { CallReport } from './call-report.ts';
 import type { PreviewReport } from './preview-report.ts';
 
@@ -13,7 +15,10 @@ import type { PreviewReport } from './preview-report.ts';
 export type CallTarget = Pick<EffectOfKind<'tool.call'>, 'session_id' | 'call_id' | 'tool_id' | 'executor'>;
 
 export interface CallContext {
-  /** Aborts when the call is cancelled, times out, or its lease is lost: stop, and return soon. */
+  /**
+   * Aborts when the call is cancelled, times out, or its lease is lost: stop, and return soon. {@link stopReasonOf} says which:
+   * work that was noted is stopped outside only when the call was cancelled or timed out.
+   */
   readonly signal: AbortSignal;
   /** How long the call may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -26,12 +31,33 @@ export interface CallContext {
    * nothing, and fails as `changed_since_preview`.
    */
   readonly previewed?: PreviewedFiles;
+  /**
+   * What the attempt before left: `run` continues with it, and does not begin again. Only an executor with `resumes` gets one.
+   * `handle`: what `note` recorded. `state` and `answer`: of the question with which that attempt ended.
+   */
+  readonly resume?: ResumedWith;
+  /**
+   * Records what the work outside is called, before `run` waits for it: when this bridge is lost, the next attempt gets it as
+   * `resume.handle`. A later note replaces an earlier one. False when it was not recorded: the work goes on, and is lost with
+   * this bridge. Absent where nothing can be recorded; needs `resumes`.
+   */
+  readonly note?: (handle: string) => Promise<boolean>;
+  /**
+   * Asks a person, and resolves to the answer; to `cancel` when the question ends without one, or cannot be put. The time of the
+   * call stands still meanwhile. When this bridge is lost, the question is withdrawn. Absent where nobody can be asked.
+   */
+  readonly ask?: (question: CallQuestion) => Promise<ElicitationAnswer>;
+}
+
+/** As {@link CallResume}, with its state as the text that the executor gave. */
+export interface ResumedWith extends Omit<CallResume, 'state'> {
+  readonly state?: string;
 }
 
 /** The signal is created when it is first read; see {@link StopSwitch.signal}. */
 export const contextOf = (
   stop: StopSwitch,
-  { timeoutMs, outputBytesMax, putBlob, previewed }: Omit<CallContext, 'signal'>,
+  { timeoutMs, outputBytesMax, putBlob, ...rest }: Omit<CallContext, 'signal'>,
 ): CallContext => ({
   get signal() {
     return stop.signal;
@@ -39,7 +65,7 @@ export const contextOf = (
   timeoutMs,
   outputBytesMax,
   putBlob,
-  ...(previewed === undefined ? {} : { previewed }),
+  ...rest,
 });
 
 export interface Executor {
@@ -51,8 +77,16 @@ export interface Executor {
    * runs whatever its definition says.
    */
   readonly definitions?: Readonly<Record<string, Digest>>;
-  /** May throw, and may be slow to stop: both end as failed calls. */
-  run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport>;
+  /**
+   * It continues attempts of others: `run` reads `context.resume`. Without it, an attempt that has one is not run, and its
+   * outcome is unknown; `note` throws, and `run` may not return a question.
+   */
+  readonly resumes?: true;
+  /**
+   * May throw, and may be slow to stop: both end as failed calls. A question instead of a report ends the attempt: the next one
+   * gets its state and the answer, from whichever bridge.
+   */
+  run(call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport | CallAsk>;
   /**
    * What a call would do, found without doing it, for a person who is asked about it. An executor that has it compares
    * `previewed` in `run`. May throw, and may be slow: then there is no preview.

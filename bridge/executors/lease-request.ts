@@ -22,7 +22,7 @@ export function wantedBy({ executors, undoOnly, toolsOnly }: Abilities, max: num
     kinds:
       undoOnly === true
         ? undoes
-        : [...asks, 'tool.call', 'tool.cancel', 'batch.settle', ...opens, ...undoes, ...previews],
+        : [...asks, 'tool.call', 'tool.cancel', 'tool.answer', 'batch.settle', ...opens, ...undoes, ...previews],
     tools: executors.tools,
     max,
     ...(executors.workspace === null ? {} : { workspace: executors.workspace }),

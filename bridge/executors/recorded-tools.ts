@@ -15,7 +15,7 @@ export type NotRecorded =
   | 'fail'
   | {
       /** Answers a call that the log does not hold. */
-      readonly ask: Executor['run'];
+      readonly ask: (...call: Parameters<Executor['run']>) => Promise<CallReport>;
     }
   | {
       /** Runs each call that the log does not hold. */
@@ -64,6 +64,7 @@ export async function recordedTools(
   }
 
   return {
+    ...(runner?.resumes === true ? { resumes: true as const } : {}),
     tools: tools ?? [...new Set([...recorded, ...(runner?.tools ?? [])])],
     async run(call, args, context) {
       const key = answerKey(call.tool_id, digestJson(args));

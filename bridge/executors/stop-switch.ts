@@ -14,6 +14,10 @@ class CallStopped extends Error {
   }
 }
 
+/** Why the work with this signal was stopped; null while it was not. */
+export const stopReasonOf = ({ reason }: AbortSignal): StopReason | null =>
+  reason instanceof CallStopped ? reason.why : null;
+
 export class StopSwitch {
   #why: StopReason | null = null;
   #abort: AbortController | null = null;

@@ -1,12 +1,14 @@
 // The entry point of a bridge process. It writes JSON Lines to standard output, and nothing else.
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { connect } from '../../src/client/index.ts';
 import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
-import { combineExecutors } from '../executors/executors.ts';
+import { withChangingTools } from '../executors/changing-tools.ts';
+import { type Executors, combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
 import { userFilesIn } from '../host/workspace/user-files.ts';
@@ -20,7 +22,9 @@ import { MODEL_SERVERS, type ModelServerName } from '../../src/files/model-serve
 import { codeOf, reasonOf, storageCode, whatFailed } from '../../src/files/file-failure.ts';
 import { secretVariables } from '../../src/files/secret-variables.ts';
 import { runBridge } from '../loop.ts';
+import type { Mcp } from '../mcp/mcp-executor.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
+import { mcpSettings } from './mcp-settings.ts';
 import { protectedPaths, refuseMissing } from './protected-paths.ts';
 import { apiProvider } from '../providers/api/api-provider.ts';
 import { type CassetteFile, openCassetteFile } from '../providers/cassette/cassette-file.ts';
@@ -76,10 +80,11 @@ async function main(): Promise<void> {
   const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
+  const mcp = await openServers(options, secrets);
   try {
     await runBridge({
       client,
-      executors: combineExecutors([hostExecutor(host)]),
+      ...executorsOf(combineExecutors([hostExecutor(host)]), mcp),
       provider,
       ledger,
       clock: systemClock,
@@ -90,6 +95,7 @@ async function main(): Promise<void> {
       ...settingsOf(options, owner),
     });
   } finally {
+    await mcp?.close();
     await cassette?.close();
     await ledger.close();
     await host.close();
@@ -108,6 +114,24 @@ const settingsOf = (
   ...(concurrency === undefined ? {} : { concurrency }),
   ...(sessions === undefined ? {} : { sessions }),
 });
+
+/** The servers of the configuration, which start at once; their code is loaded with the first of them. */
+async function openServers(options: MainOptions, secrets: Secrets): Promise<Mcp | null> {
+  const settings = mcpSettings(options);
+  if (settings === null) return null;
+  const { openMcp } = await import('../mcp/mcp-executor.ts');
+  return await openMcp({
+    ...settings,
+    variables: { ...process.env, ...secrets },
+    hidden: protectedPaths(options).map((path) => resolve(path)),
+    clock: systemClock,
+    random: Math.random,
+    log: print,
+  });
+}
+
+const executorsOf = (host: Executors, mcp: Mcp | null) =>
+  mcp === null ? { executors: host } : { executors: withChangingTools(host, mcp.executor), toolsets: [mcp.toolsets] };
 
 const HOME_NOTE =
   'the workspace contains your home directory: tools may read and change most of what is there. Prefer the directory of a project';

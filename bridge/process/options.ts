@@ -27,6 +27,8 @@ export const USAGE = `usage: bridge --url URL --token-file PATH --workspace DIR 
   --protect PATH              a directory or file that no tool may read or write; may be repeated. In the workspace it must
                               exist, as a command could make it otherwise. The token file, the
                               data directory it lies in and the state directory always are protected
+  --mcp-config FILE           the MCP servers whose tools the sessions get, as an mcpServers file; no tool may read or write it
+                              (mcp.json in the data directory of the token file, where that is one)
   --workspace-name NAME       names the workspace (default: from the machine, the path and the inode); a call is undone
                               only where the name is the same
   --owner NAME                names this process to the engine; must be unique among live bridges
@@ -58,6 +60,7 @@ export interface MainOptions {
   readonly fallbackModel: string | undefined;
   readonly stateDir: string | undefined;
   readonly protect: readonly string[];
+  readonly mcpConfig: string | undefined;
   readonly workspaceName: string | undefined;
   readonly owner: OwnerId | undefined;
   readonly sessions: readonly SessionId[] | undefined;
@@ -101,6 +104,7 @@ export function readOptions(args: readonly string[], env: Environment): MainOpti
     fallbackModel: values['fallback-model'],
     stateDir: values['state-dir'],
     protect: values.protect ?? [],
+    mcpConfig: values['mcp-config'],
     workspaceName: workspaceName(values['workspace-name']),
     owner,
     sessions: session?.map(sessionId),
@@ -128,6 +132,7 @@ function parse(args: readonly string[]) {
       model: text,
       'fallback-model': text,
       'state-dir': text,
+      'mcp-config': text,
       'workspace-name': text,
       record: text,
       'keep-responses': { ...text, default: 'all' },

@@ -14,6 +14,7 @@ import {
   digestText,
   makeSessionId,
 } from '../../schemas/index.ts';
+import { ownTools } from '../../reducers/toolset-members.ts';
 import { type EngineClient, RejectedError, must, mustBe } from '../../src/client/index.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { storeText } from './contents.ts';
@@ -102,11 +103,7 @@ export async function makeSession(client: EngineClient, setup: SessionSetup, ses
 /** What has changed in the program since the session was made. */
 function updatesOf(state: SessionState, { tool_package, config }: SessionSetup): Ingress[] {
   const { registry, profiles, provider_profiles } = tool_package;
-  const recorded = [
-    Object.values(state.tool_registry),
-    Object.values(state.tool_profiles),
-    state.provider_profiles,
-  ] as const;
+  const recorded = [ownTools(state), Object.values(state.tool_profiles), state.provider_profiles] as const;
   const given = [registry, profiles, provider_profiles] as const;
   const changed = Object.entries(config).filter(
     ([field, value]) => !isSame(value, state.config[field as keyof RunConfigPatch]),

@@ -1,6 +1,7 @@
 // Gives an unfinished session the tools that the program has now. A call that an earlier version of the program left is judged
 // by what its tool says of itself today: consent to the old definition is no consent to the new code.
 import { isLeft } from 'fp-ts/lib/Either.js';
+import { ownTools } from '../../reducers/toolset-members.ts';
 import type { SessionId, ToolSpec } from '../../schemas/index.ts';
 import { type EngineClient, must } from '../../src/client/index.ts';
 import { isSame } from './same-value.ts';
@@ -16,9 +17,9 @@ export async function renewTools(
 ): Promise<void> {
   const read = await client.session(session)();
   if (isLeft(read)) return;
-  const { tool_registry, tool_profiles, provider_profiles } = read.right.state;
+  const { tool_profiles, provider_profiles } = read.right.state;
   const now = new Map<string, ToolSpec>(tools.map(({ spec }) => [spec.tool_id, spec]));
-  const recorded = Object.values(tool_registry);
+  const recorded = ownTools(read.right.state);
   if (recorded.every((spec) => isSame(spec, now.get(spec.tool_id) ?? spec))) return;
   const registry = recorded.map((spec) => now.get(spec.tool_id) ?? spec);
   const profiles = Object.values(tool_profiles);

@@ -82,6 +82,9 @@ const TEXTS: { readonly [K in IngressEvent['kind']]?: Text<K> } = {
       : `${call_id} would change ${preview.files.map(({ path }) => path).join(', ')}`,
   HostSessionUpdated: ({ host_session: { host_session_status } }) => host_session_status ?? '',
   ToolRegistrySet: ({ registry }) => `${registry.length} tools`,
+  ToolsetSet: ({ toolset, owner, tools }) => `${toolset}: ${tools.length} tools, by ${owner}`,
+  ToolsetApproved: ({ toolset, tools }) => `${toolset}: ${Object.keys(tools).join(', ')}`,
+  ToolsetRemoved: ({ toolset }) => toolset,
   ToolProfileSelected: ({ profile_id }) => profile_id,
   ToolOverridesSet: ({ scope, enable = [], disable = [], force = [] }) =>
     `${scope}: ${[...enable.map((id) => `+${id}`), ...disable.map((id) => `-${id}`), ...force.map((id) => `!${id}`)].join(' ')}`,

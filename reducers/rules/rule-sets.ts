@@ -9,6 +9,6 @@ export const RULE_SETS: Readonly<Record<number, RuleSet>> = {
     since: '0.2.0',
     texts: TEXTS_1,
     shellReads: SHELL_READS_1,
-    workflows: ['permissions.check', 'permissions.describe'],
+    workflows: ['permissions.check', 'permissions.describe', 'tools.find'],
   },
 };

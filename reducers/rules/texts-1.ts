@@ -13,6 +13,8 @@ export const TEXTS_1 = {
   'tool_not_offered.changed':
     'The tool "{name}" was not offered with its present definition when you made this call. ' +
     'Read the definition that is offered now, then make the call again.',
+  'tool_not_offered.beyond':
+    'The tool "{name}" was not among the tools offered in this turn. Find it with tools_find, then call it in the next turn.',
   tool_unavailable: 'The tool "{name}" is not available now ({reasons}). Try again later, or use another tool.',
   tool_invalid_args: 'The arguments are not valid: {fault}. Correct them and make the call again.',
   'tool_invalid_args.at': 'The arguments are not valid at {path}: {fault}. Correct them and make the call again.',
@@ -103,6 +105,11 @@ export const TEXTS_1 = {
   'explanation.allow': 'The call runs without asking a person.',
   'explanation.ask': 'A person is asked to approve the call, and it waits for the answer.',
   'explanation.deny': 'The policy of this session denies the call. Continue without it.',
+
+  // What tools_find says of what it found.
+  'found.some': 'These tools are offered from the next turn on.',
+  'found.none': 'No tool that is not offered already has one of these words. Use other words.',
+  'found.too_many': 'At most {max} searches are made in one turn. Search again in the next turn.',
 
   // What the read-only alternative to a command returns.
   'alternative.file': 'It returns the text of the file.',

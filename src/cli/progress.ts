@@ -61,9 +61,30 @@ const LINES: LinesByKind = {
   ToolBatchSettled: ({ before, after }) => offerLines(before, after),
   LeaseExpired: (_, event) => [paint.yellow(`  ! ${visible(event.call_id)}: its bridge was lost`)],
   CallPreviewed: { unseen: 'the question about the call shows it' },
+  ToolCallNoted: ({ before }, { call_id }) => [
+    paint.dim(`  … ${describeCall(callOf(before.active_tool_batch, call_id).call)} waits for work outside`),
+  ],
+  ToolCallAsked: ({ before }, { call_id, question: { from, message } }) => {
+    const { call } = callOf(before.active_tool_batch, call_id);
+    const who = from === undefined ? '' : paint.dim(` (${visible(from)})`);
+    return [`  ${paint.yellow('?')} ${describeCall(call)} asks${who}: ${clip(oneLine(message))}`];
+  },
   HostSessionUpdated: ({ before, after }) => hostLines(before, after),
   ToolRegistrySet: ({ before, after }, { registry }) => [
     paint.dim(`  tools replaced: ${registry.length} registered`),
+    ...offerLines(before, after),
+  ],
+  ToolsetSet: ({ before, after }, { toolset, owner, tools }) => [
+    paint.dim(`  toolset ${visible(toolset)} set by ${visible(owner)}: ${tools.length} tools`) +
+      waitingText(after, toolset),
+    ...offerLines(before, after),
+  ],
+  ToolsetApproved: ({ before, after }, { toolset, tools, by }) => [
+    paint.dim(`  toolset ${visible(toolset)}: ${Object.keys(tools).length} definitions approved${byPerson(by)}`),
+    ...offerLines(before, after),
+  ],
+  ToolsetRemoved: ({ before, after }, { toolset, by }) => [
+    paint.dim(`  toolset ${visible(toolset)} removed${byPerson(by)}`),
     ...offerLines(before, after),
   ],
   ToolProfileSelected: ({ before, after }, { profile_id }) => [
@@ -96,6 +117,11 @@ const LINES: LinesByKind = {
       ...nextLines(event),
     ];
   },
+  'user.elicitation_result': ({ before }, { call_id, action, by }) => {
+    const { call } = callOf(before.active_tool_batch, call_id);
+    const mark = action === 'accept' ? paint.green('✓') : paint.red('✗');
+    return [`  ${mark} ${describeCall(call)} ${paint.dim(`its question ${ANSWERED[action]}${byPerson(by)}`)}`];
+  },
   'user.interrupt': (_, { input, attachments = [], by }) => [
     paint.yellow(`  interrupted${byPerson(by)}`) + (input === undefined ? '' : `: ${saidBy({ input, attachments })}`),
   ],
@@ -111,6 +137,8 @@ const LINES: LinesByKind = {
   },
   TimeReached: ({ before, after }) => hostLines(before, after),
 };
+
+const ANSWERED = { accept: 'answered', decline: 'declined', cancel: 'dismissed' } as const;
 
 /** The first lines of a run; none when it could not start. */
 function startLines({ run, ...state }: SessionState, said: Said): readonly string[] {
@@ -211,6 +239,14 @@ function offerLine(state: SessionState): string {
   if (offer === null || offer === undefined) return paint.dim('  waits for the host session');
   const names = offer.ordered_tools.map((tool) => tool.tool_name).join(' ');
   return paint.dim(`  offered (${offer.profile_id}): ${names}`);
+}
+
+/** How many tools of a toolset are out until an operator approves them, and how that is done. */
+function waitingText({ session_id, toolsets = {} }: SessionState, name: string): string {
+  const { pins = {}, tools = {} } = toolsets[name] ?? {};
+  const waiting = Object.keys(tools).filter((id) => pins[id] !== tools[id]).length;
+  if (waiting === 0) return '';
+  return paint.yellow(`; ${waiting} wait for approval: refold toolsets approve ${session_id} ${visible(name)}`);
 }
 
 function endLine({ run_id, outcome, code, message }: RunEnd): string {

@@ -90,5 +90,7 @@ const ENDS: Readonly<Partial<Record<StreamEvent['event']['kind'], string>>> = {
   RunFailed: 'cancelled with its run',
   ConsentPolicySet: 'decided by a new policy',
   ToolRegistrySet: 'decided by other tools',
+  ToolsetSet: 'decided by other tools',
+  ToolsetRemoved: 'decided by other tools',
   ToolOverridesSet: 'decided by other tools',
 };

@@ -19,7 +19,11 @@ export interface ContentRef {
 }
 
 /** The references of an event, or of a request, in its order. */
-export const contentRefs = (event: object): readonly ContentRef[] => (mayRefer(event) ? refsIn(event, '') : []);
+export const contentRefs = (event: object): readonly ContentRef[] =>
+  mayRefer(event) && !isAnswer(event) ? refsIn(event, '') : [];
+
+/** The content of an answer is JSON that a person gave, whatever it looks like. */
+const isAnswer = (event: object): boolean => 'kind' in event && event.kind === 'user.elicitation_result';
 
 /** False when the value contains no reference. Most events contain none, so no paths are made for them. */
 function mayRefer(value: object): boolean {
@@ -68,6 +72,7 @@ function refsIn(value: unknown, path: string): readonly ContentRef[] {
 
 const OPAQUE: ReadonlySet<string> = new Set([
   'arguments',
+  'question',
   'data',
   'input_schema',
   'output_schema',

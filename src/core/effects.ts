@@ -6,6 +6,7 @@ import { isTerminal } from '../../reducers/call-status.ts';
 import { compactedPart, owesCompaction } from '../../reducers/compaction.ts';
 import { openWaitsIn } from '../../reducers/waits.ts';
 import { nextDeadline } from '../../reducers/deadlines.ts';
+import { answersTo, elicitation } from './question-effects.ts';
 import type { Effect, EffectOfKind, OfferedTool } from '../../schemas/effect.ts';
 import { type CallId, brand } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
@@ -20,6 +21,7 @@ export function effects(state: SessionState): readonly Effect[] {
   return [
     ...(run === null ? [] : runEffects(state, run)),
     ...(run === null || batch === null ? [] : batchEffects(state, run, batch)),
+    ...answersTo(state),
     ...undos(state),
     ...wakes(state),
   ];
@@ -139,6 +141,7 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
     const open = openWaitsIn(batch, call_id);
     const effect = owedNow(state, { batch, planned, call, ready: open.length === 0 });
     if (effect !== null) owed.push(effect);
+    owed.push(...askedBy(state, batch, planned, call));
     if (call.preview_until_ms !== undefined) owed.push(previewOf(state, { batch, planned, call, position }));
     if (effect !== null || isForPerson(planned, call) || open.some((id) => waitForPerson.has(id)))
       waitForPerson.add(call_id);
@@ -152,6 +155,10 @@ function callEffects(state: SessionState, run: RunState, batch: ActiveToolBatch)
   return owed;
 }
 
+/** What a call asks that keeps running. */
+const askedBy = (state: SessionState, batch: ActiveToolBatch, planned: PlannedToolCall, call: CallState) =>
+  call.status === 'running' && call.question !== undefined ? [elicitation(state, batch, planned, call)] : [];
+
 interface OpenCall {
   readonly batch: ActiveToolBatch;
   readonly planned: PlannedToolCall;
@@ -162,7 +169,9 @@ interface OpenCall {
 
 /** The effect of a call for a person now; null when there is none. */
 function owedNow(state: SessionState, { batch, planned, call, ready }: OpenCall): Effect | null {
-  if (call.status === 'waiting') return question(state, batch, planned);
+  if (call.status === 'waiting') {
+    return call.question === undefined ? question(state, batch, planned) : elicitation(state, batch, planned, call);
+  }
   return planned.executor.kind === 'custom' && call.status === 'queued' && ready
     ? customUse(state, batch, planned)
     : null;
@@ -281,8 +290,9 @@ function callEffect(
   const given = runArguments(observed);
   if ('arguments_ref' in given) effect.arguments_ref = given.arguments_ref;
   else effect.arguments = given.arguments;
-  const previewed = callStateAt(batch, position)?.previewed;
+  const { previewed, resume } = callStateAt(batch, position) ?? {};
   if (previewed !== undefined) effect.previewed = previewed;
+  if (resume !== undefined) effect.resume = resume;
   return effect;
 }
 

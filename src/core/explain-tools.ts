@@ -1,7 +1,8 @@
 // Why tools are or are not in the effective set, as codes and as text, and since when (docs/design.md, "Effective tools").
-import { defaultProfile } from '../../reducers/effective-tools.ts';
+import { defaultProfile, offerMaxOf } from '../../reducers/effective-tools.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolReason, ToolVerdict } from '../../schemas/tool-set.ts';
+import { toolsetNamedBy } from '../../schemas/toolset.ts';
 import type { FoldedEvent } from './folded-event.ts';
 
 /** One row per registered tool, by tool id, with its reason codes. */
@@ -83,6 +84,7 @@ const FOR: ReadonlySet<ToolReason> = new Set<ToolReason>([
   'enabled_by_run',
   'forced_by_session',
   'forced_by_run',
+  'in_toolset',
 ]);
 
 type ReasonText = (state: SessionState, verdict: ToolVerdict) => string;
@@ -101,6 +103,12 @@ const REASONS: Readonly<Record<ToolReason, ReasonText>> = {
     `it needs a ready host session, and ${host_session_status === null ? 'there is none' : `the host session is ${host_session_status}`}`,
   host_session_ready: () => 'it is available only without a ready host session, and there is one',
   capability_missing: (state, { tool_id }) => `the host lacks ${missingCapabilities(state, tool_id).join(', ')}`,
+  in_toolset: (_state, { tool_id }) => `the toolset "${toolsetNamedBy(tool_id)}" has it, as it was approved`,
+  not_approved: (_state, { tool_id }) => `nothing of the toolset "${toolsetNamedBy(tool_id)}" is approved yet`,
+  definition_changed: (_state, { tool_id }) =>
+    `its definition is not the one that was approved of the toolset "${toolsetNamedBy(tool_id)}"`,
+  beyond_offer: (state) => `a generate offers ${offerMaxOf(state)} tools, and others come first; tools_find finds it`,
+  all_offered: (state) => `a generate offers every tool: no more than ${offerMaxOf(state)} are effective`,
 };
 
 function missingCapabilities(state: SessionState, toolId: string): readonly string[] {

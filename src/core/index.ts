@@ -56,7 +56,17 @@ export {
   replay,
 } from './replay.ts';
 export { stateBytes, stateDigest } from './state-digest.ts';
-export { type RequiredAction, type SessionStatus, questionDigest, requiredActions, sessionStatus } from './status.ts';
+export {
+  type Elicitation,
+  type PersonEffect,
+  type RequiredAction,
+  type SessionStatus,
+  elicitations,
+  personEffects,
+  questionDigest,
+  requiredActions,
+  sessionStatus,
+} from './status.ts';
 export { type Folded, type NewStep, type Step, decodeEvent, foldEvent, step, stepNew } from './step.ts';
 export { type CallArguments, argumentsOf } from '../../schemas/tool-call.ts';
 export { resultsDigest } from '../../reducers/batch-results.ts';

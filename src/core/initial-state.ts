@@ -1,6 +1,7 @@
 // The first state of a stream, made from its genesis record and its tool package.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { computeEffectiveTools } from '../../reducers/effective-tools.ts';
+import { isKnownTool } from '../../reducers/registry.ts';
 import { findRulesFault } from '../../reducers/rules/known-rules.ts';
 import { decode } from '../../schemas/codec.ts';
 import { Genesis } from '../../schemas/genesis.ts';
@@ -91,7 +92,7 @@ function examineAnew(value: unknown, tool_package: ToolPackage): Either<Rejectio
   if (genesis.tool_package_digest !== parts.digest) {
     return left(reject('digest_mismatch', '/tool_package_digest', `the digest of the tool package is ${parts.digest}`));
   }
-  const unregistered = Object.keys(genesis.consent.tools).find((id) => !Object.hasOwn(parts.tool_registry, id));
+  const unregistered = Object.keys(genesis.consent.tools).find((id) => !isKnownTool(parts.tool_registry, id));
   if (unregistered !== undefined) {
     return left(
       reject('tool_unknown', `/consent/tools${pointerSegment(unregistered)}`, `there is no tool "${unregistered}"`),

@@ -34,6 +34,7 @@ function batchOwes(phase: RunPhase, batch: ActiveToolBatch): boolean {
 /** True when an effect is owed that only a person can settle. */
 export function needsPerson({ run, active_tool_batch: batch }: SessionState): boolean {
   if (batch === null || (run?.phase !== 'executing' && run?.phase !== 'paused_executing')) return false;
+  if (batch.questions !== undefined) return true;
   return (batch.waiting ?? 0) > 0 || (batch.queued > 0 && hasCustom(batch.plan) && seek(batch, ASKED));
 }
 

@@ -17,7 +17,7 @@ export interface SessionStatus {
 }
 
 export function sessionStatus(state: SessionState): SessionStatus {
-  const blocking_event_ids = requiredActions(state).map((effect) => effect.effect_id);
+  const blocking_event_ids = personEffects(state).map((effect) => effect.effect_id);
   return { status: statusOf(state), blocking_event_ids };
 }
 
@@ -30,10 +30,24 @@ export function statusOf(state: SessionState): Status {
   return !owesBridge(state) && nextDeadline(state) !== null ? 'waiting' : 'running';
 }
 
-/** An effect that only a person can settle. */
+/** An effect that only a person can settle: a question about a call, or one that a call asks. */
+export type PersonEffect = RequiredAction | Elicitation;
+
+/** A question about a call: whether it may run, or to fulfil it. */
 export type RequiredAction = EffectOfKind<'agent.tool_use' | 'agent.custom_tool_use'>;
 
+/** A question that a call asks. */
+export type Elicitation = EffectOfKind<'agent.elicitation'>;
+
 /** The effects that wait for a person, in call order. */
+export const personEffects = (state: SessionState): readonly PersonEffect[] =>
+  state.active_tool_batch === null ? [] : effects(state).filter(isPersonEffect);
+
+/** The questions that calls ask, in call order. */
+export const elicitations = (state: SessionState): readonly Elicitation[] =>
+  state.active_tool_batch?.questions === undefined ? [] : effects(state).filter(isElicitation);
+
+/** The questions about calls, in call order. */
 export const requiredActions = (state: SessionState): readonly RequiredAction[] =>
   state.active_tool_batch === null ? [] : effects(state).filter(isRequiredAction);
 
@@ -52,3 +66,8 @@ export const previewIn = (action: RequiredAction): RecordedPreview | null =>
 
 export const isRequiredAction = (effect: Effect): effect is RequiredAction =>
   effect.kind === 'agent.tool_use' || effect.kind === 'agent.custom_tool_use';
+
+export const isElicitation = (effect: Effect): effect is Elicitation => effect.kind === 'agent.elicitation';
+
+export const isPersonEffect = (effect: Effect): effect is PersonEffect =>
+  isRequiredAction(effect) || isElicitation(effect);

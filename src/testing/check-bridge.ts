@@ -6,7 +6,8 @@ import type { SimulatedBridge } from './bridge-world.ts';
 import type { Violation } from './laws/judge.ts';
 import { lawLabel } from './laws/laws.ts';
 import type { OwnLaws } from './laws/own-laws.ts';
-import { type Scenario, scenarios } from './scenario.ts';
+import { scenarios } from './draw-scenario.ts';
+import type { Scenario } from './scenario.ts';
 import type { StartEngine } from './sim-options.ts';
 import { type Simulation, simulate } from './simulate.ts';
 

@@ -36,9 +36,9 @@ export {
   type SessionScript,
   type SimToolName,
   type TurnScript,
-  scenarioOf,
-  scenarios,
 } from './scenario.ts';
+export { scenarioOf, scenarios } from './draw-scenario.ts';
+export type { ToolsetAct } from './toolset-script.ts';
 export type { AnswerScript, CompactScript, ModelScript } from './model-script.ts';
 export type { PreviewScript } from './preview-script.ts';
 export { scriptedModel } from './sim-model.ts';

@@ -1,13 +1,14 @@
 // Picks the next fact of a random stream from a few numbers: mostly one that the phase waits for, sometimes another one.
-import { callStateAt, positionOf } from '../../reducers/batch-index.ts';
 import { effects } from '../core/effects.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import { INGRESS_KINDS, type IngressKind } from '../../schemas/event.ts';
-import type { Attachments } from '../../schemas/content.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { type Fact, type Loose, call, say } from './facts.ts';
+import { REGISTRY_WAYS } from './toolset-facts.ts';
+import { filesOf } from './plausible-files.ts';
+import { isRunning, plausibleAnswer, plausibleNote, plausibleQuestion } from './plausible-questions.ts';
 
 /** The numbers that decide: `what` (0 to 99) picks the kind of fact, `a` and `b` its details. */
 export interface Draw {
@@ -49,6 +50,12 @@ interface None {
 }
 
 type Ways = { readonly [K in IngressKind]: Answers<K> | Unasked<K> | (Answers<K> & Unasked<K>) | None };
+
+/** A fact about a call whose start is on record. */
+function whileRunning<F>(make: (owed: EffectOfKind<'tool.call'>, draw: number) => F | null) {
+  return (owed: EffectOfKind<'tool.call'>, { state, b }: From): F | null =>
+    isRunning(state, owed) ? make(owed, b) : null;
+}
 
 /**
  * Every kind of fact. When several kinds answer one effect, the first whose draw fits does: what is rare stands before what
@@ -108,6 +115,8 @@ const WAYS: Ways = {
       },
     },
   },
+  ToolCallNoted: { answers: { 'tool.call': whileRunning(plausibleNote) } },
+  ToolCallAsked: { answers: { 'tool.call': whileRunning(plausibleQuestion) } },
   LeaseExpired: {
     answers: {
       'tool.call': (owed, { state, b }) =>
@@ -142,9 +151,7 @@ const WAYS: Ways = {
     answers: { 'host_session.open': () => hostSession('ready') },
     unasked: ({ b }) => [hostSession(b % 3 === 0 ? 'closed' : 'ready')],
   },
-  ToolRegistrySet: {
-    unasked: ({ state }) => [{ kind: 'ToolRegistrySet', registry: Object.values(state.tool_registry) }],
-  },
+  ...REGISTRY_WAYS,
   ToolProfileSelected: {
     unasked: ({ state, b }) => [
       { kind: 'ToolProfileSelected', profile_id: pick(Object.keys(state.tool_profiles), b) ?? 'none' },
@@ -208,6 +215,7 @@ const WAYS: Ways = {
       }),
     },
   },
+  'user.elicitation_result': { answers: { 'agent.elicitation': (owed, { b }) => plausibleAnswer(owed, b) } },
   'user.interrupt': {
     unasked: ({ run_id, b }) => [
       { kind: 'user.interrupt', run_id },
@@ -245,13 +253,6 @@ const request = (a: number): FactOf<'RunRequested'> => ({
   ...filesOf(a),
 });
 
-/** One or two attachments for one draw in four. The fold reads no blob, so there need not be one. */
-function filesOf(draw: number): { readonly attachments?: Loose<Attachments> } {
-  if (draw % 4 > 0) return {};
-  const file = { bytes: draw, media_type: 'image/png' as const, ref: `sha256:${String(draw % 10).repeat(64)}` };
-  return { attachments: draw % 8 === 0 ? [file] : [file, { ...file, name: 'b.png' }] };
-}
-
 const hostSession = (host_session_status: 'ready' | 'closed'): FactOf<'HostSessionUpdated'> => ({
   kind: 'HostSessionUpdated',
   host_session: { host_session_status },
@@ -262,11 +263,6 @@ const reportOf = ({ batch_id, call_id, attempt }: EffectOfKind<'tool.call' | 'to
   call_id,
   attempt,
 });
-
-function isRunning({ active_tool_batch: batch }: SessionState, { call_id }: EffectOfKind<'tool.call'>): boolean {
-  const position = batch === null ? undefined : positionOf(batch, call_id);
-  return batch !== null && position !== undefined && callStateAt(batch, position)?.status === 'running';
-}
 
 const addressOf = ({
   batch_id,

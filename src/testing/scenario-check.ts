@@ -14,6 +14,7 @@ import {
   STRANGER_CLAIMS,
   type Scenario,
 } from './scenario.ts';
+import { TOOLSET_ACTS } from './toolset-script.ts';
 
 /** The most sessions, bridges, turns, acts and faults of each kind. */
 const EACH_MAX = 1_000;
@@ -63,7 +64,12 @@ const SessionScript = shape(
     concurrency: integer('concurrency', 1, CONCURRENCY_MAX),
     calls: integer('calls', 1),
   },
-  { tokens: nullable(integer('tokens', 1)), wallMs: nullable(integer('wallMs', 1)), model: ModelScript },
+  {
+    tokens: nullable(integer('tokens', 1)),
+    wallMs: nullable(integer('wallMs', 1)),
+    model: ModelScript,
+    toolset: list(shape('ToolsetAct', { atMs: ms, what: oneOf('what', TOOLSET_ACTS) }), EACH_MAX),
+  },
 );
 
 const ProcessFault = shape('ProcessFault', {

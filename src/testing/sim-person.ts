@@ -14,6 +14,7 @@ import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
 import type { ProcessClock } from './sim-time.ts';
 import { SIM_CONSENT, simPackage, simRedefined, simToolId } from './sim-tools.ts';
+import { type ToolsetAct, toolsetIngress } from './toolset-script.ts';
 import { CONSENT_PRESETS } from '../toolsets/consent-presets.ts';
 
 /** How long a person waits before repeating a request, in milliseconds. */
@@ -72,18 +73,14 @@ export function newPerson(options: PersonOptions): Person {
 
   async function begin(): Promise<void> {
     pending += 1;
-    const { concurrency, calls, tokens = null, wallMs = null, model } = script;
-    const mark = model?.mark ?? null;
-    const bounds = { repeats_max: 1_000, turns_max: 8, tokens_max: tokens, wall_ms_max: wallMs };
-    const context = mark === null ? {} : { context: { mark } };
-    const config = { tool_concurrency_max: concurrency, calls_max: calls, ...bounds, ...context };
-    const request: CreateSession = { session_id: id, tool_package: simPackage(previews), consent: SIM_CONSENT, config };
+    const request = requestFor(script, id, previews);
     const created = await untilAnswered(() => client.createSession(request)());
     pending -= 1;
     if (isLeft(created) && created.left.code !== 'session_exists') return;
-    for (const act of script.acts.filter(({ atMs }) => atMs === 0)) await perform(act);
+    const acts = actsOf(script, perform, (what) => submit(toolsetIngress(what, state())));
+    for (const act of acts.filter(({ atMs }) => atMs === 0)) await act.perform();
     void submit({ kind: 'RunRequested', input: { text: 'begin' } });
-    for (const act of script.acts.filter(({ atMs }) => atMs > 0)) clock.after(act.atMs, () => void perform(act));
+    for (const act of acts.filter(({ atMs }) => atMs > 0)) clock.after(act.atMs, () => void act.perform());
   }
 
   async function perform({ what }: Act): Promise<void> {
@@ -123,6 +120,31 @@ export function newPerson(options: PersonOptions): Person {
   void begin();
   return { pending: () => pending };
 }
+
+/** The request for the session of a script. */
+function requestFor(script: SessionScript, session_id: SessionId, previews: boolean): CreateSession {
+  const { concurrency, calls, tokens = null, wallMs = null, model } = script;
+  const mark = model?.mark ?? null;
+  const bounds = { repeats_max: 1_000, turns_max: 8, tokens_max: tokens, wall_ms_max: wallMs };
+  const context = mark === null ? {} : { context: { mark } };
+  const config = { tool_concurrency_max: concurrency, calls_max: calls, ...bounds, ...context };
+  return { session_id, tool_package: simPackage(previews), consent: SIM_CONSENT, config };
+}
+
+interface PlannedAct {
+  readonly atMs: number;
+  readonly perform: () => Promise<void>;
+}
+
+/** The acts of a person, and what happens to the toolset of the session. */
+const actsOf = (
+  { acts, toolset = [] }: SessionScript,
+  perform: (act: Act) => Promise<void>,
+  performOnToolset: (what: ToolsetAct['what']) => Promise<void>,
+): readonly PlannedAct[] => [
+  ...acts.map((act) => ({ atMs: act.atMs, perform: () => perform(act) })),
+  ...toolset.map(({ atMs, what }) => ({ atMs, perform: () => performOnToolset(what) })),
+];
 
 const sleep = (clock: ProcessClock, ms: number): Promise<void> =>
   new Promise((resolve) => {

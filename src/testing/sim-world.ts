@@ -26,6 +26,7 @@ import { reportAgain } from './sim-previews.ts';
 import { intrude } from './sim-stranger.ts';
 import { type ProcessClock, SimTime } from './sim-time.ts';
 import { SIM_TOOLS } from './sim-tools.ts';
+import { TOOLSET_TOOLS } from './toolset-script.ts';
 
 /** How long a lease lasts without a heartbeat, in milliseconds. */
 const TTL_MS = 3_000;
@@ -245,7 +246,7 @@ export class SimWorld {
       files: this.#options.scenario.files ? this.#files.of(clock) : null,
       isAlive: (name) => this.#isAlive(name),
       signal: stop.signal,
-      tools: [SIM_TOOLS],
+      tools: [SIM_TOOLS, TOOLSET_TOOLS],
       model: this.#models({ owner, clock, die: () => this.#die(process) }),
       ...this.#actions({ owner, clock }),
     };

@@ -6,7 +6,8 @@ import type { SimulatedBridge } from './bridge-world.ts';
 import type { Violation } from './laws/judge.ts';
 import type { OwnLaws } from './laws/own-laws.ts';
 import { checkScenario } from './scenario-check.ts';
-import { type Scenario, scenarioOf } from './scenario.ts';
+import { scenarioOf } from './draw-scenario.ts';
+import type { Scenario } from './scenario.ts';
 import type { StartEngine } from './sim-options.ts';
 import { SimWorld } from './sim-world.ts';
 

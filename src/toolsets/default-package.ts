@@ -5,6 +5,7 @@ import { sealJson } from '../../schemas/sealed.ts';
 import type { ToolPackage, ToolProfile } from '../../schemas/tool-set.ts';
 import { hostTools } from './host-tools.ts';
 import { permissionTools } from './permission-tools.ts';
+import { toolsFind } from './tools-find.ts';
 
 const BEFORE_EDITS = [
   'host.session.open',
@@ -16,7 +17,7 @@ const BEFORE_EDITS = [
   'host.fs.exists',
   'host.fs.write_file',
 ];
-const AFTER_EDITS = ['host.exec', 'host.session.signal', 'permissions.check', 'permissions.describe'];
+const AFTER_EDITS = ['host.exec', 'host.session.signal', 'permissions.check', 'permissions.describe', 'tools.find'];
 
 const profile = (id: string, edit: string): ToolProfile => ({
   profile_id: brand<'ProfileId'>(id),
@@ -32,7 +33,7 @@ let sealed: ToolPackage | undefined;
 export const defaultToolPackage = (): ToolPackage => (sealed ??= sealJson(make()));
 
 const make = (): ToolPackage => ({
-  registry: [...hostTools(), ...permissionTools()],
+  registry: [...hostTools(), ...permissionTools(), toolsFind()],
   profiles: [
     profile('openai', 'host.fs.apply_patch'),
     profile('anthropic', 'host.fs.edit_file'),

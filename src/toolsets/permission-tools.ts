@@ -6,7 +6,8 @@ import type { ToolSpec } from '../../schemas/tool-spec.ts';
 
 type Definition = Parameters<typeof defineTool>[0];
 
-const workflowTool = (definition: Omit<Definition, 'executor'>): ToolSpec =>
+/** A tool whose calls the fold settles: it changes nothing, and is named as its workflow. */
+export const workflowTool = (definition: Omit<Definition, 'executor'>): ToolSpec =>
   defineTool({
     executor: { kind: 'workflow', workflow: definition.tool_id },
     mode: 'read',
@@ -19,7 +20,7 @@ const workflowTool = (definition: Omit<Definition, 'executor'>): ToolSpec =>
     ...definition,
   });
 
-/** The specs of all workflow tools. */
+/** The specs of the workflow tools about consent. */
 export const permissionTools = (): readonly ToolSpec[] => [
   workflowTool({
     tool_id: 'permissions.check',

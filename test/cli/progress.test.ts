@@ -5,6 +5,7 @@ import { type IngressKind, INGRESS_KINDS, type Position } from '../../schemas/in
 import { progressLines } from '../../src/cli/progress.ts';
 import type { FoldedEvent } from '../../src/core/index.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { toolsetTool } from '../../src/testing/toolset-facts.ts';
 import { PDF, PNG, attachmentOf } from '../support/attachments.ts';
 import { SHOWS_WRITE, asking, calling } from '../support/consent.ts';
 import { Session, call, say, session } from '../support/session.ts';
@@ -53,6 +54,9 @@ const longRun = (): Session =>
     .batchDone()
     .generateFailed('context_length', 'too long');
 
+const withToolset = (of: Session): Session =>
+  of.takes('ToolsetSet', { toolset: 'skill', owner: 'engine', tools: [toolsetTool('skill.a', 0)] });
+
 const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   RunRequested: [few(), (of) => of.runRequested(), ['run-1 go', OFFERED]],
   ToolCallsObserved: [
@@ -91,11 +95,33 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   ],
   LeaseExpired: [batch().started('a'), (of) => of.leaseExpired('a'), ['  ! a: its bridge was lost']],
   CallPreviewed: [shown(), (of) => of.previewed('w'), []],
+  ToolCallNoted: [batch().started('a'), (of) => of.noted('a'), ['  … once waits for work outside']],
+  ToolCallAsked: [
+    batch().started('a'),
+    (of) => of.asked('a', { message: 'Which\u0007\none?', from: 'a\u202Eb' }),
+    ['  ? once asks (a<U+202E>b): Which␇ one?'],
+  ],
   HostSessionUpdated: [run(), (of) => of.hostReady(), ['  host session ready']],
   ToolRegistrySet: [
     run(),
     (of) => of.takes('ToolRegistrySet', { registry: of.tool_package.registry.slice(0, 13) }),
     ['  tools replaced: 13 registered'],
+  ],
+  ToolsetSet: [
+    run(),
+    (of) => of.takes('ToolsetSet', { toolset: 'skill', owner: 'engine', tools: [toolsetTool('skill.a', 0)] }),
+    ['  toolset skill set by engine: 1 tools; 1 wait for approval: refold toolsets approve default skill'],
+  ],
+  ToolsetApproved: [
+    withToolset(session().runRequested({ host_session_open: true, tool_profile: 'few' })),
+    (of) =>
+      of.takes('ToolsetApproved', { toolset: 'skill', tools: of.state.toolsets?.['skill']?.tools ?? {}, by: 'Ada' }),
+    ['  toolset skill: 1 definitions approved by Ada'],
+  ],
+  ToolsetRemoved: [
+    withToolset(run()),
+    (of) => of.takes('ToolsetRemoved', { toolset: 'skill' }),
+    ['  toolset skill removed'],
   ],
   ToolProfileSelected: [
     session().runRequested({ host_session_open: true }),
@@ -131,6 +157,11 @@ const EXAMPLES: { readonly [K in IngressKind]: Example } = {
   RulesAdopted: [session(), adoptedLater, ['  moved from rules 1 to rules 2 by Ada']],
   'user.tool_confirmation': [batch(), (of) => of.allowed('q', { by: 'Ada' }), ['  ✓ asks allowed by Ada']],
   'user.custom_tool_result': [batch(), (of) => of.fulfilled('p'), ['  ✓ person answered answer to p']],
+  'user.elicitation_result': [
+    batch().started('a').asked('a'),
+    (of) => of.elicited('a', 'decline', { by: 'Ada' }),
+    ['  ✗ once its question declined by Ada'],
+  ],
   'user.interrupt': [
     run(),
     (of) => of.takes('user.interrupt', { run_id: of.runId(), input: say('rather this') }),

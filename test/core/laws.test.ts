@@ -55,6 +55,8 @@ const SETTLED_ONCE: ReadonlySet<string> = new Set([
   'ToolBatchSettled',
   'LeaseExpired',
   'CallPreviewed',
+  'ToolCallAsked',
+  'user.elicitation_result',
   'user.tool_confirmation',
   'user.custom_tool_result',
 ]);
@@ -68,6 +70,7 @@ function checkBatch({ state }: Session, batch: Batch): void {
   expect(calls).toHaveLength(batch.observed.length);
   expect([batch.queued, batch.running, batch.waiting ?? 0]).toEqual(['queued', 'running', 'waiting'].map(inStatus));
   expect(batch.previews ?? 0).toBe(calls.filter((call) => call.preview_until_ms !== undefined).length);
+  expect(batch.questions ?? 0).toBe(calls.filter((call) => call.question !== undefined).length);
   const timed = batch.observed.flatMap(({ call_id }, index) => (timeOf(calls[index]) === undefined ? [] : [call_id]));
   expect([...(batch.timed ?? [])].sort()).toEqual([...timed].sort());
   for (const call of calls) {
@@ -77,6 +80,7 @@ function checkBatch({ state }: Session, batch: Batch): void {
     // A question may be asked before the time of the next attempt.
     expect(call.due_at_ms === undefined || call.not_before_ms === undefined || call.status === 'waiting').toBe(true);
     if (!open) expect([call.approved, call.asked, call.stopping]).toEqual([undefined, undefined, undefined]);
+    checkQuestion(call, open);
     // A preview belongs to a question, and what follows from it to the answer.
     if (call.status !== 'waiting') expect([call.preview, call.preview_until_ms]).toEqual([undefined, undefined]);
     if (call.preview !== undefined) expect(call.preview_until_ms).toBeUndefined();
@@ -84,6 +88,20 @@ function checkBatch({ state }: Session, batch: Batch): void {
   }
   expect(batch.plan.plan_hash).toBe(state.last_tool_plan_hash);
 }
+
+/** A question is that of a running call, or of an attempt that ended with it. What attempts leave goes with the call. */
+function checkQuestion({ answer, noted, question, questions, resume, status, ...call }: CallOf, open: boolean): void {
+  if (!open) expect([answer, noted, question, questions, resume]).toEqual(Array.from({ length: 5 }, () => undefined));
+  if (question !== undefined) {
+    expect(status).toBe(question.state === undefined ? 'running' : 'waiting');
+    expect(questions).toBeGreaterThan(0);
+    expect(call.preview_until_ms).toBeUndefined();
+  }
+  if (answer !== undefined) expect([status, question, answer.number]).toEqual(['running', undefined, questions]);
+  if (resume?.answer !== undefined) expect(resume.state).toBeDefined();
+}
+
+type CallOf = Batch['pages'][number][number];
 
 /** A time that state waits for: while a person is asked, that of the preview or of the question. */
 const timeOf = (call: Batch['pages'][number][number] | undefined): number | undefined =>
@@ -104,6 +122,12 @@ function checkOwed({ state }: Session, batch: Batch): void {
     if (effect.kind === 'agent.tool_use') {
       expect(callOf(batch, effect.call_id).status).toBe('waiting');
       expect(effect.consent.ask).toBe('person');
+      expect(callOf(batch, effect.call_id).question).toBeUndefined();
+    } else if (effect.kind === 'agent.elicitation') {
+      expect(callOf(batch, effect.call_id).question?.digest).toBe(effect.question);
+    } else if (effect.kind === 'tool.answer') {
+      const { answer, status } = callOf(batch, effect.call_id);
+      expect([status, answer?.answer, answer?.question]).toEqual(['running', effect.answer, effect.question]);
     } else if (effect.kind === 'agent.custom_tool_use') {
       expect(callOf(batch, effect.call_id)).toMatchObject({ status: 'queued', executor: { kind: 'custom' } });
       expect(callOf(batch, effect.call_id)).not.toHaveProperty('shares');
@@ -111,9 +135,11 @@ function checkOwed({ state }: Session, batch: Batch): void {
       expect(callOf(batch, effect.call_id)).toMatchObject({ status: 'waiting', preview: true });
     } else if (effect.kind === 'tool.call') checkForBridge(batch, effect);
   }
-  const asked = owed.filter((effect) => effect.kind === 'agent.tool_use').length;
+  const asked = owed.filter(({ kind }) => kind === 'agent.tool_use' || kind === 'agent.elicitation').length;
   const stopping = state.run?.phase === 'interrupting' || state.run?.phase === 'cancelling';
-  expect(asked).toBe(stopping ? 0 : batch.pages.flat().filter((call) => call.status === 'waiting').length);
+  expect(asked).toBe(
+    stopping ? 0 : batch.pages.flat().filter((call) => call.status === 'waiting' || call.question !== undefined).length,
+  );
 }
 
 /** Neither the call nor the calls it waits for wait for a person, and its time has come. */
@@ -312,9 +338,9 @@ describe('random streams', () => {
     expect(ended).toBeGreaterThan(10 * SEEDS.length);
   });
 
-  test('19. no time ends a call that runs, and only a call that a person fulfils has a time to be answered', () => {
+  test('19. no time ends a call that runs, and only a call that a person fulfils, or that asks, has a time to be answered', () => {
     let times = 0;
-    for (const seed of SEEDS) {
+    for (const seed of seedsTo(roundsOf(25, 400))) {
       walk(seed, LENGTH, (before, event, after) => {
         const batch = after?.state.active_tool_batch ?? null;
         const old = before.state.active_tool_batch;
@@ -322,7 +348,7 @@ describe('random streams', () => {
         for (const { call_id } of batch.observed) {
           const planned = batch.plan.planned_calls.find((call) => call.call_id === call_id);
           const now = planned === undefined ? undefined : callOf(batch, call_id);
-          if (now?.due_at_ms === undefined || now.status === 'waiting') continue;
+          if (now?.due_at_ms === undefined || now.status === 'waiting' || now.question !== undefined) continue;
           expect([now.status, now.executor.kind]).toEqual(['queued', 'custom']);
         }
         if (event.kind !== 'TimeReached' || old?.batch_id !== batch.batch_id) return;
@@ -375,7 +401,9 @@ describe('random streams', () => {
       walk(seed, LENGTH, (_, __, after) => {
         for (const verdict of after?.state.effective_tools.verdicts ?? []) {
           const out = verdict.reasons.some((reason) =>
-            /^disabled_by|not_ready$|missing$|^not_in_profile$/.test(reason),
+            /^disabled_by|not_ready$|missing$|^not_in_profile$|^not_approved$|^definition_changed$|^all_offered$/.test(
+              reason,
+            ),
           );
           expect(verdict.effective).toBe(!out);
         }

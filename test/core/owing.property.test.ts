@@ -5,20 +5,20 @@ import { HeadFacts } from '../../schemas/session-head.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { effects } from '../../src/core/index.ts';
 import { headFacts } from '../../src/core/session-head.ts';
-import { isRequiredAction, requiredActions, sessionStatus } from '../../src/core/status.ts';
+import { isPersonEffect, requiredActions, sessionStatus } from '../../src/core/status.ts';
 import { roundsOf } from '../support/random.ts';
 import { walk } from '../support/streams.ts';
 
 /** An effect for a bridge is owed, or a call runs. */
 const owes = (state: SessionState): boolean =>
-  effects(state).some((effect) => effect.kind !== 'wake' && !isRequiredAction(effect)) ||
+  effects(state).some((effect) => effect.kind !== 'wake' && !isPersonEffect(effect)) ||
   state.detached !== undefined ||
   (state.active_tool_batch?.pages ?? []).flat().some(({ status }) => status === 'running');
 
 function statusOf(state: SessionState): string {
   const all = effects(state);
   if (state.run === null) return 'idle';
-  if (all.some(isRequiredAction)) return 'requires_action';
+  if (all.some(isPersonEffect)) return 'requires_action';
   if (state.run.phase.startsWith('paused_')) return 'paused';
   return !owes(state) && all.some(({ kind }) => kind === 'wake') ? 'waiting' : 'running';
 }

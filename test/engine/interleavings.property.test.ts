@@ -130,6 +130,8 @@ class Bridge {
       case 'tool.cancel':
       case 'agent.tool_use':
       case 'agent.custom_tool_use':
+      case 'agent.elicitation':
+      case 'tool.answer':
       case 'wake':
         return [];
       default:

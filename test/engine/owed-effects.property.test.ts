@@ -2,7 +2,7 @@
 // (docs/design.md, law 2).
 import { expect, test } from 'vitest';
 import { effects } from '../../src/core/index.ts';
-import { isRequiredAction } from '../../src/core/status.ts';
+import { isPersonEffect } from '../../src/core/status.ts';
 import type { Effect } from '../../schemas/index.ts';
 import { OwedEffects } from '../../src/engine/leases/owed-effects.ts';
 import { roundsOf } from '../support/random.ts';
@@ -13,7 +13,7 @@ const textOf = (effect: Effect, after: readonly string[]): string => `${effect.e
 
 const derived = ({ state }: Session): readonly string[] =>
   effects(state)
-    .filter((effect) => effect.kind !== 'wake' && !isRequiredAction(effect))
+    .filter((effect) => effect.kind !== 'wake' && !isPersonEffect(effect))
     .map((effect) => textOf(effect, effect.kind === 'tool.call' ? effect.after : []));
 
 const kept = (owed: OwedEffects): readonly string[] =>

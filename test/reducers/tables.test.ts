@@ -7,6 +7,7 @@ import { CALL_TRANSITIONS, RUN_TRANSITIONS, stepNew } from '../../src/core/index
 import { CALL_STATUSES } from '../../reducers/call-status.ts';
 import { PHASES, PHASE_BOUND_KINDS, transitionsOf } from '../../reducers/run-phases.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
+import { toolsetTool } from '../../src/testing/toolset-facts.ts';
 import { PREVIEW, ZERO_DIGEST, type Session, call, say, session, textOf } from '../support/session.ts';
 
 const batch = (run: Session): Session =>
@@ -45,8 +46,13 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     ToolBatchSettled: of.batchFields(),
     LeaseExpired: { batch_id: of.batchFields().batch_id, call_id: 'a', attempt: 1 },
     CallPreviewed: { ...of.previewFields('q'), preview: PREVIEW },
+    ToolCallNoted: { ...of.attemptFields('a'), handle: 'task-1' },
+    ToolCallAsked: { ...of.attemptFields('a'), question: { message: 'Which one?' } },
     HostSessionUpdated: { host_session: { host_session_status: 'ready' } },
     ToolRegistrySet: { registry: of.tool_package.registry },
+    ToolsetSet: { toolset: 'skill', owner: 'engine', tools: [toolsetTool('skill.a', 0)] },
+    ToolsetApproved: { toolset: 'skill', tools: {} },
+    ToolsetRemoved: { toolset: 'skill' },
     ToolProfileSelected: { profile_id: 'few' },
     ToolOverridesSet: { scope: 'session', disable: ['read'] },
     SessionConfigured: { config: { model: 'm' } },
@@ -58,6 +64,7 @@ function eventFor(of: Session, kind: IngressKind): IngressEvent {
     RulesAdopted: { rules: 2, since: '0.3.0' },
     'user.tool_confirmation': { ...of.answerFields('q'), result: 'allow' },
     'user.custom_tool_result': { ...of.answerFields('p'), result: { success: true }, output: say('done') },
+    'user.elicitation_result': { ...of.elicitedFields('a'), action: 'accept' },
     'user.interrupt': run,
     RunCancelled: run,
     RunCompleted: run,
@@ -76,7 +83,10 @@ const NOT_YET: ReadonlySet<IngressKind> = new Set([
   'ContextCompacted',
   'RulesAdopted',
   'TimeReached',
+  'ToolsetApproved',
+  'ToolsetRemoved',
   'UndoSettled',
+  'user.elicitation_result',
 ]);
 
 /** A batch can be settled only when every call is settled. */

@@ -6,7 +6,9 @@ import { type JsonObject, brand } from '../../schemas/index.ts';
 import { INLINE_CHARS_MAX } from '../../schemas/limits.ts';
 import { planBatch, effects } from '../../src/core/index.ts';
 import { WORKFLOWS, runWorkflow } from '../../reducers/workflows.ts';
+import { newSearchWork } from '../../reducers/tool-search.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
+import { toolsFind } from '../../src/toolsets/tools-find.ts';
 import { CONSENT_TOOLS, asking, calling, owed, statuses } from '../support/consent.ts';
 import { type Session, ZERO_DIGEST, call } from '../support/session.ts';
 import { tool } from '../support/tools.ts';
@@ -20,7 +22,7 @@ function answerOf(of: Session, id: string): JsonObject {
 
 /** Arguments as long as a model may write them: each string property of the tool's schema, in characters that JSON escapes. */
 function longestArguments(workflow: string): JsonObject {
-  const schema = permissionTools().find(({ tool_id }) => tool_id === workflow)?.input_schema as {
+  const schema = [...permissionTools(), toolsFind()].find(({ tool_id }) => tool_id === workflow)?.input_schema as {
     readonly properties: Readonly<Record<string, { readonly type?: string }>>;
   };
   const texts = Object.keys(schema.properties).filter((name) => schema.properties[name]?.type === 'string');
@@ -152,7 +154,7 @@ describe('workflow tools', () => {
           const state = { ...of.state, consent };
           for (const name of Object.keys(WORKFLOWS)) {
             const length = JSON.stringify(
-              runWorkflow(name, { state, args: longestArguments(name), plan, calls }),
+              runWorkflow(name, { state, args: longestArguments(name), plan, calls, searches: newSearchWork() }),
             ).length;
             expect([name, length <= INLINE_CHARS_MAX || length]).toEqual([name, true]);
           }

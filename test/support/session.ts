@@ -222,6 +222,26 @@ export class Session {
     return { ...this.answerFields(call_id), attempt: this.callState(call_id)?.attempt ?? 1 };
   }
 
+  /** Notes what the work of a running call is called. */
+  noted(call_id: string, handle = `task of ${call_id}`): Session {
+    return this.takes('ToolCallNoted', { ...this.attemptFields(call_id), handle });
+  }
+
+  /** A running call asks; with `resume` its attempt is over. */
+  asked(call_id: string, question: Partial<FieldsOf<'ToolCallAsked'>['question']> = {}, resume?: string): Session {
+    return this.takes('ToolCallAsked', {
+      ...this.attemptFields(call_id),
+      question: { message: `which ${call_id}?`, ...question },
+      ...(resume === undefined ? {} : { resume: say(resume) }),
+    });
+  }
+
+  /** The fields that name an attempt of a call. */
+  attemptFields(call_id: string): { readonly batch_id: string; readonly call_id: string; readonly attempt: number } {
+    const { batch_id, attempt } = this.callFields(call_id);
+    return { batch_id, call_id, attempt };
+  }
+
   batchSettled(): Session {
     return this.takes('ToolBatchSettled', this.batchFields());
   }
@@ -255,6 +275,20 @@ export class Session {
     const output = say(`answer to ${call_id}`);
     const answer = { ...this.answerFields(call_id), result: { success: true }, output };
     return this.takes('user.custom_tool_result', { ...answer, ...rest });
+  }
+
+  /** Answers the open question of a call. */
+  elicited(
+    call_id: string,
+    action: FieldsOf<'user.elicitation_result'>['action'] = 'accept',
+    rest: Partial<FieldsOf<'user.elicitation_result'>> = {},
+  ): Session {
+    return this.takes('user.elicitation_result', { ...this.elicitedFields(call_id), action, ...rest });
+  }
+
+  /** The fields by which a person names the question that a call asks. */
+  elicitedFields(call_id: string): Omit<FieldsOf<'user.elicitation_result'>, 'action'> {
+    return { ...this.attemptFields(call_id), question: this.callState(call_id)?.question?.digest ?? ZERO_DIGEST };
   }
 
   /** The fields by which a person names a call. */

@@ -1,10 +1,20 @@
 // Random streams: facts that answer owed effects, facts that are plausible in the current state, and late, stale and
 // invalid ones between them.
-import type { Effect, EffectOfKind, IngressEvent, Position, ToolPackage } from '../../schemas/index.ts';
+import type {
+  Effect,
+  EffectOfKind,
+  Ingress,
+  IngressEvent,
+  IngressKind,
+  Position,
+  ToolPackage,
+} from '../../schemas/index.ts';
 import { type NamesRules, newestRules, rulesOf } from '../../reducers/rules/known-rules.ts';
 import { unreachable } from '../../schemas/rejection.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { permissionTools } from '../../src/toolsets/permission-tools.ts';
+import { approvalFacts, removalFacts, toolsetFact } from '../../src/testing/toolset-facts.ts';
+import { toolsFind } from '../../src/toolsets/tools-find.ts';
 import { ASKS_WRITE, PERSON_LOOKS, SHOWS_WRITE, TIMED_ELSEWHERE, TIMED_PERSON } from './consent.ts';
 import { type Random, randomFrom } from './random.ts';
 import { PREVIEW, PREVIEW_DIGEST, type Session, call, say, session } from './session.ts';
@@ -12,7 +22,15 @@ import { testPackage } from './tools.ts';
 
 const namesOf = ({ rules, since }: NamesRules): NamesRules => ({ rules, since });
 
-const FURTHER = [ASKS_WRITE, SHOWS_WRITE, PERSON_LOOKS, TIMED_PERSON, ...TIMED_ELSEWHERE, ...permissionTools()];
+const FURTHER = [
+  ASKS_WRITE,
+  SHOWS_WRITE,
+  PERSON_LOOKS,
+  TIMED_PERSON,
+  ...TIMED_ELSEWHERE,
+  ...permissionTools(),
+  toolsFind(),
+];
 
 /** The test package, and one tool for each further way to ask. */
 function walkPackage(): ToolPackage {
@@ -49,6 +67,10 @@ const TOOLS = [
   'timed_person',
   ...TIMED_ELSEWHERE.map(({ tool_name }) => tool_name),
   ...permissionTools().map(({ tool_name }) => tool_name),
+  'tools_find',
+  'mcp__one__a',
+  'mcp__one__b',
+  'skill__a',
 ];
 
 type Guess = (of: Session, random: Random) => IngressEvent;
@@ -67,6 +89,7 @@ function calls(random: Random): readonly ReturnType<typeof call>[] {
     const args = {
       path: `d${random.below(2)}/f${random.below(3)}`,
       ...(random.oneIn(2) ? { n: random.below(50) } : {}),
+      ...(random.oneIn(4) ? { query: random.pick(['one', 'thing', 'read', 'skill']) } : {}),
     };
     made.push(again ? call(id, last.tool_name, last.arguments) : call(id, random.pick(TOOLS), args));
   }
@@ -100,6 +123,24 @@ const fulfil = (of: Session, random: Random, call_id: string): IngressEvent =>
     output: say('by hand'),
     ...(random.oneIn(6) ? { output_verdict: { valid: false, path: '/x', message: 'no' } } : {}),
   });
+
+const elicit = (of: Session, random: Random, call_id: string): IngressEvent => {
+  const action = random.pick(['accept', 'accept', 'decline', 'cancel'] as const);
+  return of.next('user.elicitation_result', {
+    ...of.elicitedFields(call_id),
+    action,
+    ...(random.oneIn(3) ? { content: { n: random.below(9) } } : {}),
+    ...(random.oneIn(6) ? { content_verdict: { valid: false, path: '/n', message: 'no' } } : {}),
+  });
+};
+
+/** What a running call notes or asks before it settles. */
+function progress(of: Session, random: Random, call_id: string): IngressEvent {
+  const attempt = of.attemptFields(call_id);
+  if (random.oneIn(3)) return of.next('ToolCallNoted', { ...attempt, handle: `task-${random.below(3)}` });
+  const question = { message: 'which?', ...(random.oneIn(2) ? { schema: { type: 'object' } } : {}) };
+  return of.next('ToolCallAsked', { ...attempt, question, ...(random.oneIn(2) ? { resume: say('state') } : {}) });
+}
 
 const settle = (of: Session, random: Random, call_id: string): IngressEvent => {
   const outcome = random.pick(['succeeded', 'succeeded', 'succeeded', 'failed', 'failed', 'cancelled'] as const);
@@ -151,6 +192,7 @@ function called(of: Session, random: Random, effect: EffectOfKind<'tool.call'>):
   const { batch_id, attempt } = of.callFields(call_id);
   const runs = of.callState(call_id)?.status === 'running';
   if (runs && random.oneIn(4)) return of.next('LeaseExpired', { batch_id, call_id, attempt });
+  if (runs && random.oneIn(4)) return progress(of, random, call_id);
   // Without a start on record, only the outcome of a read-only call is taken.
   const bare = isReadOnly(of, call_id) ? random.oneIn(2) : random.oneIn(8);
   if (!runs && !bare) return of.next('ToolCallStarted', { ...of.callFields(call_id), owner: 'b0' });
@@ -170,6 +212,10 @@ function answer(of: Session, random: Random, effect: Effect): IngressEvent {
       return settle(of, random, effect.call_id);
     case 'agent.tool_use':
       return confirm(of, random, effect.call_id);
+    case 'agent.elicitation':
+      return elicit(of, random, effect.call_id);
+    case 'tool.answer':
+      return settle(of, random, effect.call_id);
     case 'agent.custom_tool_use':
       return fulfil(of, random, effect.call_id);
     case 'batch.settle':
@@ -198,8 +244,12 @@ const answering: Guess = (of, random) => {
   if (owed[0] !== undefined) return answer(of, random, owed[0]);
   const bounded = random.oneIn(4) ? { tokens_max: 600, wall_ms_max: 40_000 } : {};
   const context = of.state.runs_started % 2 === 1 ? { context: { mark: 150 } } : {};
-  return of.next('RunRequested', { input: say('go'), run_overrides: { ...bounded, ...context } });
+  const offered = random.oneIn(3) ? { offer_max: 1 + random.below(20) } : {};
+  return of.next('RunRequested', { input: say('go'), run_overrides: { ...bounded, ...context, ...offered } });
 };
+
+const ofFact = <K extends IngressKind>(of: Session, { kind, ...fields }: Extract<Ingress, { readonly kind: K }>) =>
+  of.next(kind, fields as never);
 
 /** A fact that fits the phase of the session. */
 const PLAUSIBLE: readonly Guess[] = [
@@ -261,6 +311,11 @@ const OTHERS: readonly Guess[] = [
   (of) => of.next('RulesAdopted', namesOf(newestRules())),
   (of) => of.next('RunCompleted', { run_id: of.runId() }),
   (of) => of.next('ToolRegistrySet', { registry: of.tool_package.registry }),
+  (of, random) => ofFact(of, toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, approvalFacts(of.state, random.below(8))[0] ?? toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, approvalFacts(of.state, random.below(8))[0] ?? toolsetFact(random.below(60))),
+  (of, random) => ofFact(of, removalFacts(of.state, random.below(4))[0] ?? toolsetFact(random.below(60))),
   (of) => of.next('RunCancelled', { run_id: of.runId(), reason: 'no' }),
   (of) => of.next('RunFailed', { run_id: of.runId(), code: 'gave_up', message: 'no' }),
   (of) => of.next('GenerateFailed', { ...of.turnFields(), code: 'no_answer', message: 'none' }),

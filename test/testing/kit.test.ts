@@ -82,7 +82,7 @@ describe('arbitraries', () => {
         for (const event of events) if ('retryable' in event) seen.add(`${event.kind} again`);
         if ((state.active_tool_batch?.waiting ?? 0) > 0) seen.add('asks');
       }),
-      { numRuns: 300, seed: 1 },
+      { numRuns: 300, seed: 3 },
     );
     for (const what of ['asks', 'time_exceeded', 'turns_exceeded', 'GenerateFailed again', 'ToolCallSettled again']) {
       expect(seen).toContain(what);
@@ -131,7 +131,7 @@ describe('arbitraries', () => {
           stateDigest(state),
         );
       }),
-      { numRuns: roundsOf(150), seed: 2 },
+      { numRuns: roundsOf(600), seed: 2 },
     );
     expect(INGRESS_KINDS.filter((kind) => !kinds.has(kind))).toEqual(UNMADE_KINDS);
   });

@@ -16,6 +16,7 @@ import * as previews from './previews.mjs';
 import * as rules from './rules.mjs';
 import * as runs from './runs.mjs';
 import * as toolSets from './tool-sets.mjs';
+import * as toolsets from './toolsets.mjs';
 import * as undo from './undo.mjs';
 
 const FOLDER = fileURLToPath(new URL('../../replay-fixtures/', import.meta.url));
@@ -25,7 +26,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 let refused = 0;
-const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules, modelTurns, attachments, previews];
+const MODULES = [runs, toolSets, batches, undo, consent, everyPart, rules, modelTurns, attachments, previews, toolsets];
 for (const record of MODULES.flatMap((module) => Object.values(module))) {
   const session = record();
   const name = session.state.session_id;

@@ -50,7 +50,10 @@ export class Recorder {
   /** Without a policy, no call asks. */
   constructor(session_id, { tool_package, ...overrides }) {
     const given = { consent: CONSENT_PRESETS.allow_all, ...overrides, tool_package };
-    const genesis = defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...given });
+    const made = defaultGenesis({ session_id, created_at_ms: EPOCH_MS, ...given });
+    // Most sessions were recorded before an offer was cut.
+    const { offer_max: _cut, ...uncut } = made.config;
+    const genesis = overrides.config?.offer_max === undefined ? { ...made, config: uncut } : made;
     this.state = initialState(genesis, tool_package);
     this.chain = genesisChain(this.state);
     this.#write({ kind: 'package', digest: genesis.tool_package_digest, tool_package });

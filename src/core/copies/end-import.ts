@@ -8,6 +8,7 @@ import type { ConsentPolicy, ModePolicy, ToolPermission } from '../../../schemas
 import type { Digest } from '../../../schemas/ids.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
+import { toolsetNamedBy } from '../../../schemas/toolset.ts';
 import { CONSENT_PRESETS } from '../../toolsets/consent-presets.ts';
 import { defaultToolPackage } from '../../toolsets/default-package.ts';
 import { owesAllowedCall, owesChangedCalls, takesFact, unmadeFact } from './given.ts';
@@ -30,6 +31,7 @@ function nextFact(state: SessionState): OwnFact | null {
     unmadeFact(state, { text: codedText(rulesOf(state), 'imported', {}), makes: () => false }) ??
     (owesAllowedCall(state) ? endRun(state, 'imported.allowed') : null) ??
     placeFact(state) ??
+    toolsetFact(state) ??
     consentFact(state)
   );
 }
@@ -63,6 +65,12 @@ const placeFact = ({ tool_runtime_context: { host_session_status } }: SessionSta
     ? { kind: 'HostSessionUpdated', host_session: { host_session_status: 'closed' } }
     : null;
 
+/** Who set its tools, and what was approved of them, counts there alone: sources set them here anew. */
+function toolsetFact({ toolsets = {} }: SessionState): OwnFact | null {
+  const [toolset] = Object.keys(toolsets);
+  return toolset === undefined ? null : { kind: 'ToolsetRemoved', toolset };
+}
+
 /** Grants end with every new policy. */
 function consentFact(state: SessionState): OwnFact | null {
   const { policy, grants } = state.consent;
@@ -89,7 +97,10 @@ function ownPolicy({ consent: { policy }, tool_registry }: SessionState): Consen
   };
   // Not by `tool_ref`, which covers what the model sees: the mode is no part of it.
   const known = new Set(defaultToolPackage().registry.map((tool) => canonicalText(tool)));
-  const tools: Record<string, ToolPermission> = {};
+  // What is denied of a toolset stays denied when its source comes back.
+  const tools: Record<string, ToolPermission> = Object.fromEntries(
+    Object.entries(policy.tools).filter(([id, to]) => to !== 'always_allow' && toolsetNamedBy(id) !== null),
+  );
   for (const [id, tool] of Object.entries(tool_registry)) {
     const recorded = policy.tools[id];
     if (recorded === 'deny' || recorded === 'always_ask') tools[id] = recorded;

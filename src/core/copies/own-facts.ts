@@ -18,6 +18,7 @@ type OwnFactKind =
   | 'RunPaused'
   | 'RunCancelled'
   | 'HostSessionUpdated'
+  | 'ToolsetRemoved'
   | 'ConsentPolicySet'
   | 'user.custom_tool_result';
 export type OwnFact = Extract<Ingress, { readonly kind: OwnFactKind }>;

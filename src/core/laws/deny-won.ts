@@ -1,7 +1,9 @@
 // Deny won: what a person, the policy or an override denied did not run (docs/design.md, law 6).
 import type { PlannedToolCall } from '../../../schemas/plan.ts';
 import type { SessionState } from '../../../schemas/state.ts';
+import type { ToolId } from '../../../schemas/ids.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
+import { toolsetNamedBy } from '../../../schemas/toolset.ts';
 import { type LawBreach, type LawCase, breachOf } from './breach.ts';
 import { DENIALS } from './plan-kept.ts';
 import type { CallReading, Reading } from './reading.ts';
@@ -60,6 +62,12 @@ const isAvailable = ({ availability_rules }: ToolSpec, { tool_runtime_context: h
     return !rule.startsWith('capability:') || host.capabilities.includes(rule.slice('capability:'.length));
   });
 
+/** A toolset has the tool, with another definition than the one that was approved. */
+function isUnapproved(id: ToolId, { toolsets = {} }: SessionState): boolean {
+  const toolset = toolsets[toolsetNamedBy(id) ?? ''];
+  return toolset !== undefined && Object.hasOwn(toolset.tools, id) && toolset.tools[id] !== toolset.pins[id];
+}
+
 interface Denial {
   readonly since: number;
   readonly why: string;
@@ -70,6 +78,7 @@ function findDenial(call: PlannedToolCall, state: SessionState, { since }: Readi
   const tool = state.tool_registry[call.tool_id];
   if (tool === undefined) return { since: since.registry, why: 'is not registered' };
   if (tool.tool_ref !== call.tool_ref) return { since: since.registry, why: 'has another definition' };
+  if (isUnapproved(call.tool_id, state)) return { since: since.registry, why: 'is not approved as it is' };
   if (!isAvailable(tool, state)) return { since: since.host, why: 'is not available' };
   if (session.disable.includes(call.tool_id)) return { since: since.session, why: 'is disabled in the session' };
   if (run.disable.includes(call.tool_id)) return { since: since.run, why: 'is disabled in the run' };

@@ -4,7 +4,7 @@ import { argumentsValue } from '../../../schemas/tool-call.ts';
 import { decideConsent, grantFor, isGranted } from '../../../reducers/consent.ts';
 import { hasMoved } from '../../../reducers/host-session.ts';
 import { type PreviewedFiles, type RecordedPreview, previewDigest } from '../../../schemas/consent.ts';
-import type { EventOfKind } from '../../../schemas/event.ts';
+import type { EventOfKind, IngressKind } from '../../../schemas/event.ts';
 import type { BatchId, CallId, Digest } from '../../../schemas/ids.ts';
 import { AMENDED_MAX, DETACHED_MAX } from '../../../schemas/limits.ts';
 import type { PlannedToolCall, RejectedToolCall, ToolBatchPlan } from '../../../schemas/plan.ts';
@@ -144,9 +144,17 @@ function sharersIn(calls: readonly CallReading[]): ReadonlyMap<CallId, readonly 
   return sharers;
 }
 
+/** The kinds that decide which tools there are, and as what they were approved. */
+const SETS_TOOLS: ReadonlySet<IngressKind> = new Set<IngressKind>([
+  'ToolRegistrySet',
+  'ToolsetSet',
+  'ToolsetApproved',
+  'ToolsetRemoved',
+]);
+
 function noteRules({ since }: Reading, { event, position, before, after }: FoldedEvent): void {
   if (event.kind === 'ConsentPolicySet') since.policy = position;
-  else if (event.kind === 'ToolRegistrySet') since.registry = position;
+  else if (SETS_TOOLS.has(event.kind)) since.registry = position;
   else if (event.kind === 'ToolOverridesSet') since[event.scope] = position;
   if (after.run?.run_id !== before.run?.run_id) since.run = position;
   if (after.tool_runtime_context !== before.tool_runtime_context) since.host = position;

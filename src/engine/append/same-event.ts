@@ -9,7 +9,15 @@ import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { ToolCallObserved } from '../../../schemas/tool-call.ts';
 
 /** Fields that the edge adds or changes; they are not compared. */
-const MEASURED: ReadonlySet<string> = new Set(['v', 'event_id', 'at_ms', 'output_verdict', 'jitter_permille', 'ends']);
+const MEASURED: ReadonlySet<string> = new Set([
+  'v',
+  'event_id',
+  'at_ms',
+  'content_verdict',
+  'output_verdict',
+  'jitter_permille',
+  'ends',
+]);
 
 /** The digest that is recorded for the arguments of a call; null when they cannot be read any more. */
 export type DigestArguments = (call: ToolCallObserved) => Promise<Digest | null>;

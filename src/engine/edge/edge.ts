@@ -26,6 +26,7 @@ import type { Pause } from '../../turns.ts';
 import type { RequestBudget } from './budget.ts';
 import type { SessionTimes } from './session-times.ts';
 import { findContentFault } from './content-check.ts';
+import { answerVerdict, questionFault } from './question-check.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
 import { admitTools } from './tool-definitions.ts';
 
@@ -88,12 +89,26 @@ async function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): 
     const tools = await admitTools(ingress.registry, ports.pause, ports.budget);
     return isLeft(tools) ? tools : right({ registry: tools.right });
   }
+  if (ingress.kind === 'ToolsetSet') {
+    const specs = ingress.tools.map(({ spec }) => spec);
+    const tools = await admitTools(specs, ports.pause, ports.budget, (index) => `/tools/${index}/spec`);
+    if (isLeft(tools)) return tools;
+    const pairs = ingress.tools.map((tool, index) => ({ ...tool, spec: tools.right[index] as ToolSpec }));
+    return right({ tools: pairs });
+  }
   if (ingress.kind === 'ToolCallSettled') {
     const output_verdict = await outputVerdict(ports, state, ingress);
     return right({ output_verdict, jitter_permille: jitter(ports, ingress) });
   }
   if (ingress.kind === 'user.custom_tool_result') {
     return right({ output_verdict: await outputVerdict(ports, state, ingress) });
+  }
+  if (ingress.kind === 'ToolCallAsked') {
+    const fault = await questionFault(ports, ingress.question);
+    return fault === null ? right({}) : left(fault);
+  }
+  if (ingress.kind === 'user.elicitation_result') {
+    return right({ content_verdict: await answerVerdict(ports, state, ingress) });
   }
   if (ingress.kind === 'GenerateFailed' || ingress.kind === 'CompactFailed') {
     return right({ jitter_permille: jitter(ports, ingress) });

@@ -49,6 +49,13 @@ export function newSchemaCheck(
   return (tool, value, budget) => checkOf(tool)(value, budget);
 }
 
+/** The verdict on one value of a schema that belongs to no tool. */
+export const checkOnce = (
+  schema: JsonObject,
+  value: Json,
+  budget: RequestBudget,
+): SchemaVerdict | Promise<SchemaVerdict> => newCheck(schema)(value, budget);
+
 function newCheck(schema: JsonObject): Check {
   const values = valuesIn(schema, SCHEMA_VALUES_INLINE_MAX);
   const late = newThreadCheck(schema);

@@ -17,19 +17,20 @@ export async function admitTools(
   registry: readonly ToolSpec[],
   pause: Pause,
   budget: RequestBudget = newRequestBudget(),
+  pathOf: (index: number) => string = (index) => `/registry/${index}`,
 ): Promise<Either<Rejection, readonly ToolSpec[]>> {
   const tools = registry.map(withPlainTypes);
   for (const [index, tool] of tools.entries()) {
     // `tool_ref` does not cover this field, so it is checked for every tool.
     if (tool.answer_within_ms !== undefined && !isFulfilled(tool)) {
-      return left(reject('registry_invalid', `/registry/${index}/answer_within_ms`, untimed(tool)));
+      return left(reject('registry_invalid', `${pathOf(index)}/answer_within_ms`, untimed(tool)));
     }
     if (compiled.has(tool.tool_ref)) continue;
     const rest = pause();
     if (rest !== null) await rest;
     for (const field of ['input_schema', 'output_schema'] as const) {
       const why = tool[field] === undefined ? null : await findCompileFault(tool[field], budget);
-      if (why !== null) return left(reject('registry_invalid', `/registry/${index}/${field}`, refusal(tool, why)));
+      if (why !== null) return left(reject('registry_invalid', `${pathOf(index)}/${field}`, refusal(tool, why)));
     }
     if (compiled.size >= TOOLS_MAX) compiled.clear();
     // A reference that is not the digest of its definition must not vouch for another one.

@@ -2,7 +2,7 @@
 // they may take at most. Nothing is written for it that is written again for each grant.
 import { charsOfPage } from '../../../reducers/transcript.ts';
 import type { EffectOfKind } from '../../../schemas/effect.ts';
-import { INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
+import { CALL_HANDLE_CHARS_MAX, ELICITATION_ANSWER_BYTES_MAX, INLINE_CHARS_MAX } from '../../../schemas/limits.ts';
 import type { ToolBatchPlan } from '../../../schemas/plan.ts';
 import type { BridgeEffect } from './owed-effects.ts';
 
@@ -15,10 +15,16 @@ export function charsOfEffect(effect: BridgeEffect): number {
   if (effect.kind === 'llm.generate') return charsOfPages(effect) + toolChars(effect.tools);
   if (effect.kind === 'llm.compact') return charsOfPages(effect);
   if (effect.kind === 'tool.call')
-    return FIELDS_CHARS + INLINE_CHARS_MAX + effect.after.length * ID_CHARS + charsOfFiles(effect);
+    return (
+      FIELDS_CHARS + INLINE_CHARS_MAX + effect.after.length * ID_CHARS + charsOfFiles(effect) + charsOfResume(effect)
+    );
   if (effect.kind === 'call.preview') return FIELDS_CHARS + INLINE_CHARS_MAX;
+  if (effect.kind === 'tool.answer') return FIELDS_CHARS + ELICITATION_ANSWER_BYTES_MAX;
   return effect.kind === 'call.undo' ? JSON.stringify(effect).length : FIELDS_CHARS;
 }
+
+const charsOfResume = ({ resume }: EffectOfKind<'tool.call'>): number =>
+  resume === undefined ? 0 : CALL_HANDLE_CHARS_MAX + INLINE_CHARS_MAX + ELICITATION_ANSWER_BYTES_MAX;
 
 const charsOfFiles = ({ previewed = [] }: EffectOfKind<'tool.call'>): number =>
   previewed.reduce((sum, { path }) => sum + path.length + 2 * ID_CHARS, 0);

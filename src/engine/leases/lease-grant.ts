@@ -47,9 +47,11 @@ export function newGrant(request: GrantRequest, { ttlMs, epochs }: GrantOptions)
   const plans: LeaseGrant['plans'][number][] = [];
   const room = newRoom(request.max);
 
-  /** Only the owner that runs a call may cancel it. */
-  const isForOwner = (effect: BridgeEffect): boolean =>
-    effect.kind !== 'tool.cancel' || effect.owner === null || effect.owner === request.owner;
+  /** Only the owner that runs a call may cancel it, or hand it an answer. */
+  const isForOwner = (effect: BridgeEffect): boolean => {
+    if (effect.kind === 'tool.answer') return effect.owner === request.owner;
+    return effect.kind !== 'tool.cancel' || effect.owner === null || effect.owner === request.owner;
+  };
 
   function add(owed: OwedEffects, granted: readonly Granted[]): void {
     for (const one of granted) all.push(one);

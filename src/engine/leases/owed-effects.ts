@@ -9,7 +9,7 @@ import type { IngressEvent } from '../../../schemas/event.ts';
 import { type CallId, type EffectId, type OwnerId, brand } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { effects } from '../../core/effects.ts';
-import { type RequiredAction, isRequiredAction } from '../../core/status.ts';
+import { type PersonEffect, isPersonEffect } from '../../core/status.ts';
 import { effectOfCall } from './reports.ts';
 
 /** True when an undo waits or a detached call runs: both are held by bridges, also without a live run. */
@@ -17,9 +17,9 @@ export const hasWorkOutsideRun = ({ undos, detached }: SessionState): boolean =>
   undos !== undefined || detached !== undefined;
 
 /** An effect for a bridge; the others are for the clock or for a person. */
-export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' } | RequiredAction>;
+export type BridgeEffect = Exclude<Effect, { readonly kind: 'wake' } | PersonEffect>;
 
-const isForBridge = (effect: Effect): effect is BridgeEffect => effect.kind !== 'wake' && !isRequiredAction(effect);
+const isForBridge = (effect: Effect): effect is BridgeEffect => effect.kind !== 'wake' && !isPersonEffect(effect);
 
 /** Identifies one attempt of a call. */
 export type CallKey = Pick<EffectOfKind<'tool.call'>, 'batch_id' | 'call_id' | 'attempt'>;
@@ -45,20 +45,22 @@ export class OwedEffects {
   update(state: SessionState, events: readonly IngressEvent[]): boolean {
     const before = this.#state;
     this.#state = state;
-    if (onlyReportsCalls(before, state, events) && this.#removeSettled(events)) return false;
+    if (onlyReportsCalls(before, state, events) && this.#removeSettled(before, events)) return false;
     this.#effects = null;
     return true;
   }
 
   /** Removes the settled calls; false when one of them was not owed, because then other effects may have become owed. */
-  #removeSettled(events: readonly IngressEvent[]): boolean {
+  #removeSettled(before: SessionState, events: readonly IngressEvent[]): boolean {
     const known = this.#effects;
     return (
       known === null ||
       events.every(
         (event) =>
           event.kind !== 'ToolCallSettled' ||
-          (known.delete(effectOfCall(event)) && !known.has(brand(`${effectOfCall(event)}/cancel`))),
+          (known.delete(effectOfCall(event)) &&
+            !known.has(brand(`${effectOfCall(event)}/cancel`)) &&
+            !isOwedAnswer(before, event)),
       )
     );
   }
@@ -137,6 +139,10 @@ function workOf(effect: BridgeEffect): string {
   return effect.kind === 'call.undo' ? `${effect.kind} ${effect.workspace}` : effect.kind;
 }
 
+/** Whether a call was owed the answer to a question, which goes with its end. */
+const isOwedAnswer = ({ active_tool_batch: batch }: SessionState, { call_id }: { readonly call_id: CallId }): boolean =>
+  batch !== null && callStateOf(batch, call_id)?.answer !== undefined;
+
 /** True when these events only start and settle calls of a batch that stays open. */
 function onlyReportsCalls(before: SessionState, after: SessionState, events: readonly IngressEvent[]): boolean {
   const batch = after.active_tool_batch;
@@ -148,6 +154,7 @@ function onlyReportsCalls(before: SessionState, after: SessionState, events: rea
     before.effective_tools === after.effective_tools &&
     before.active_tool_batch.waiting === batch.waiting &&
     before.active_tool_batch.previews === batch.previews &&
+    before.active_tool_batch.questions === batch.questions &&
     before.run?.phase === 'executing' &&
     after.run?.phase === 'executing' &&
     events.every(({ kind }) => kind === 'ToolCallStarted' || kind === 'ToolCallSettled')

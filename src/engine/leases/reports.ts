@@ -26,6 +26,9 @@ export function reportOn(event: Ingress | IngressEvent, run: ReportedRun | null)
   if (event.kind === 'ToolCallStarted' || event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
     return { effect: effectOfCall(event), answers: event.kind !== 'ToolCallStarted' };
   }
+  if (event.kind === 'ToolCallNoted') return { effect: effectOfCall(event), answers: false };
+  // With what the next attempt gets, the attempt is over.
+  if (event.kind === 'ToolCallAsked') return { effect: effectOfCall(event), answers: event.resume !== undefined };
   if (event.kind === 'CallPreviewed') return { effect: effectOfPreview(event), answers: true };
   if (event.kind === 'UndoSettled') return { effect: brand(`undo/${event.position}`), answers: true };
   return null;

@@ -1,6 +1,7 @@
 // Laws 6 and 9 from one event to the next, worked out apart from the fold: a call that has not started is refused as soon as
 // its tool is denied, disabled, redefined or unavailable, waits as soon as the policy asks about it, and is allowed by its
 // own answer, or by a grant that was given for the same tool and, with a pattern, the same other arguments.
+import { isQuarantined } from './toolset-law.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -43,10 +44,10 @@ function checkCall({ stored, folded, call, planned, was, now }: Judged, judge: J
   if (byGrant === true && !answered) checkGranted(stored, call, planned, judge);
   if (now === 'waiting' && was !== 'waiting') Object.assign(call, ASKED_ANEW);
   if (now === 'rejected' && was !== 'rejected') {
-    const why = refusalOf(planned, state);
+    const why = refusalOf(planned, stored, state);
     judge.check(why !== null, 'deny wins', () => `${planned.call_id} is refused, but its tool is allowed`);
     call.ended = true;
-  } else if (now === 'queued' || now === 'waiting') checkOpen(call, planned, { state, now, judge });
+  } else if (now === 'queued' || now === 'waiting') checkOpen(call, planned, { stored, state, now, judge });
 }
 
 const ASKED_ANEW = { asks: true, allowed: false, preview: null, named: null } as const;
@@ -73,13 +74,14 @@ function covers({ tool_ref, argument, args }: RecordedGrant, planned: PlannedToo
 }
 
 interface Open {
+  readonly stored: StoredSession;
   readonly state: SessionState;
   readonly now: CallStatus;
   readonly judge: Judge;
 }
 
-function checkOpen(call: CallEntry, planned: PlannedToolCall, { state, now, judge }: Open): void {
-  const why = refusalOf(planned, state);
+function checkOpen(call: CallEntry, planned: PlannedToolCall, { stored, state, now, judge }: Open): void {
+  const why = refusalOf(planned, stored, state);
   judge.check(why === null, 'deny wins', () => `${planned.call_id} is ${now}, but its tool ${why}`);
   const tool = state.tool_registry[planned.tool_id];
   const amended = planned.consent?.reasons.includes('approved_with_changes') === true;
@@ -88,11 +90,12 @@ function checkOpen(call: CallEntry, planned: PlannedToolCall, { state, now, judg
 }
 
 /** Why a call of a plan must not start now; null when it may. */
-function refusalOf({ tool_id, tool_ref }: PlannedToolCall, state: SessionState): string | null {
+function refusalOf({ tool_id, tool_ref }: PlannedToolCall, stored: StoredSession, state: SessionState): string | null {
   const tool = state.tool_registry[tool_id];
   const { session, run } = state.tool_overrides;
   if (tool === undefined) return 'is gone';
   if (tool.tool_ref !== tool_ref) return 'has another definition';
+  if (isQuarantined(stored, tool_id)) return 'is not approved';
   if (session.disable.includes(tool_id) || run.disable.includes(tool_id)) return 'is disabled';
   const ready = state.tool_runtime_context.host_session_status === 'ready';
   if (tool.availability_rules.includes('host_session_ready') && !ready) return 'is not available';

@@ -23,6 +23,7 @@ export const LAWS = [
   { number: 20, name: 'waits end in time' },
   { number: 21, name: 'the window is whole' },
   { number: 22, name: 'deltas leave no trace' },
+  { number: 23, name: 'unapproved tools are out' },
 ] as const;
 
 /** The name of a law of the engine. */

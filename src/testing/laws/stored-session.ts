@@ -23,6 +23,7 @@ import { stateDigest } from '../../core/state-digest.ts';
 import { type Folded, foldEvent } from '../../core/step.ts';
 import type { JournalCommit, JournalEvent, StoredPackage } from '../../journal/journal.ts';
 import type { Judge } from './judge.ts';
+import type { RecordedToolset } from './toolset-law.ts';
 
 /** One call that a model made, and what is recorded about it. */
 export interface CallEntry {
@@ -101,6 +102,8 @@ export class StoredSession {
   readonly onRecord = newLawCheck();
   /** Calls that a person made in place of others of the open batch, in order. */
   amended: CallId[] = [];
+  /** The toolsets of the session. */
+  readonly toolsets = new Map<string, RecordedToolset>();
   /** The grants in force. */
   grants: RecordedGrant[] = [];
   /** How many calls the model has made in each run. */

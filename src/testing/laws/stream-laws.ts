@@ -11,6 +11,7 @@ import type { Judge } from './judge.ts';
 import { checkAttempt, checkRetry, scheduleRetry } from './retry-law.ts';
 import { noteNamed, recordPreview } from './preview-law.ts';
 import { checkUndo } from './undo-laws.ts';
+import { checkToolsets } from './toolset-law.ts';
 import { checkAuthority } from './authority-laws.ts';
 
 /** Checks one event as it becomes durable. */
@@ -34,6 +35,7 @@ export function checkEvent(stored: StoredSession, folded: FoldedEvent, judge: Ju
     checkAmended(stored, folded, judge);
     checkPairing(state, judge);
   }
+  checkToolsets(stored, folded, judge);
   checkAuthority(stored, folded, judge);
   checkBounds(state, judge);
 }

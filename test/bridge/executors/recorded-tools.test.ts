@@ -37,7 +37,7 @@ afterAll(() => remove());
 const target = (tool: string, session_id = 's-1'): CallTarget =>
   ({ session_id, call_id: 'c', tool_id: tool, executor: { kind: 'effect', effect_kind: tool } }) as never;
 const ask = (executor: Executor, args: JsonObject, tool = 'once', of = 's-1'): Promise<CallReport> =>
-  executor.run(target(tool, of), args, context);
+  executor.run(target(tool, of), args, context) as Promise<CallReport>;
 const opened = (options?: RecordedToolsOptions): Promise<Executor> => recordedTools(file, options);
 
 describe('recordedTools', () => {

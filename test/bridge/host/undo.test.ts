@@ -1,4 +1,5 @@
 // Undoing a call restores every file, bytes and permission bits, or changes nothing.
+import type { CallReport } from '../../../bridge/index.ts';
 import { buildSync } from 'esbuild';
 import * as fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
@@ -117,12 +118,12 @@ describe('the recorded changes of a call', () => {
   test('the executor stores the bytes before the call as blobs; bytes that it cannot store are withheld', () =>
     withHost(FILES, async (host) => {
       const stored: string[] = [];
-      const run = (putBlob: (bytes: Uint8Array) => Promise<never>) =>
-        hostExecutor(host).run(
+      const run = async (putBlob: (bytes: Uint8Array) => Promise<never>) =>
+        (await hostExecutor(host).run(
           { tool_id: 'host.fs.write_file' } as never,
           { path: 'a.txt', text: 'new' },
           { signal: new AbortController().signal, timeoutMs: 1_000, outputBytesMax: 10_000, putBlob },
-        );
+        )) as CallReport;
       const report = await run((bytes) => {
         stored.push(Buffer.from(bytes).toString());
         return Promise.resolve(digestText(stored.at(-1) ?? '') as never);

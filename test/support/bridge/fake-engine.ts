@@ -1,5 +1,5 @@
 // A minimal engine on the pure core, without queue and disk, and with failures on demand.
-import { isRequiredAction, sessionStatus } from '../../../src/core/status.ts';
+import { isPersonEffect, sessionStatus } from '../../../src/core/status.ts';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { EngineClient } from '../../../src/client/client.ts';
@@ -361,7 +361,8 @@ const keyOf = ({ session_id, effect_id }: { readonly session_id: string; readonl
   `${session_id} ${effect_id}`;
 
 function wants(request: LeaseRequest, effect: Effect): boolean {
-  if (effect.kind === 'wake' || isRequiredAction(effect) || !request.kinds.includes(effect.kind)) return false;
+  if (effect.kind === 'wake' || isPersonEffect(effect) || !request.kinds.includes(effect.kind)) return false;
+  if (effect.kind === 'tool.answer') return effect.owner === request.owner;
   if (effect.kind === 'tool.cancel') return effect.owner === null || effect.owner === request.owner;
   if (effect.kind !== 'tool.call') return true;
   return request.tools.some((tool) =>

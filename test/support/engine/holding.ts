@@ -25,6 +25,7 @@ const KINDS = [
   'host_session.open',
   'call.undo',
   'call.preview',
+  'tool.answer',
 ] as const;
 
 /** The owner of reports that name none. */

@@ -41,7 +41,15 @@ export const packageOf = (tools: readonly ToolSpec[]): ToolPackage => ({
 
 export const leaseRequest = (owner: OwnerId, rest: Partial<LeaseRequest> = {}): LeaseRequest => ({
   owner,
-  kinds: ['llm.generate', 'llm.compact', 'tool.call', 'tool.cancel', 'batch.settle', 'host_session.open'],
+  kinds: [
+    'llm.generate',
+    'llm.compact',
+    'tool.call',
+    'tool.cancel',
+    'tool.answer',
+    'batch.settle',
+    'host_session.open',
+  ],
   tools: ['*'],
   max: 256,
   wait_ms: 0,

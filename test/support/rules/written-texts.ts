@@ -1,12 +1,19 @@
 // Finds the texts that a fold wrote into a state: those of more than one word that came neither with the genesis record nor
 // with an event. And whether a text is one of a rule set.
 import { type RuleSet, type TextKey, fill } from '../../../reducers/rules/rule-set.ts';
+import { FOUND_LINE_CHARS_MAX } from '../../../schemas/limits.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 
-/** Every text of some input, without `ends` of its events: what that says is written by the fold. */
+/**
+ * Every text of some input, and the line that `tools_find` shows of it; without `ends` of its events: what that says is
+ * written by the fold.
+ */
 export function textsIn(input: unknown): ReadonlySet<string> {
   const texts = new Set<string>();
-  collect(input, (text) => texts.add(text));
+  collect(input, (text) => {
+    texts.add(text);
+    texts.add((text.split('\n', 1)[0] ?? '').slice(0, FOUND_LINE_CHARS_MAX));
+  });
   return texts;
 }
 

@@ -78,7 +78,20 @@ function callChanges(was: ActiveToolBatch | null, is: ActiveToolBatch, startMs: 
 
 function callText(call: CallState | undefined, startMs: number): string {
   if (call === undefined) return '';
-  const { status, code, attempt, terminal, not_before_ms, preview, preview_until_ms, previewed } = call;
+  const {
+    status,
+    code,
+    attempt,
+    terminal,
+    not_before_ms,
+    preview,
+    preview_until_ms,
+    previewed,
+    answer,
+    noted,
+    question,
+    resume,
+  } = call;
   return [
     status,
     ...(code === null || code === status ? [] : [cut(code, CODE_CHARS_MAX)]),
@@ -89,6 +102,10 @@ function callText(call: CallState | undefined, startMs: number): string {
       ? []
       : ['digest' in preview ? 'previewed' : `no preview ${cut(preview.code, CODE_CHARS_MAX)}`]),
     ...(previewed === undefined ? [] : [`as previewed ${previewed.length}`]),
+    ...(noted === undefined ? [] : ['noted']),
+    ...(question === undefined ? [] : [question.state === undefined ? 'asks' : 'asks and left']),
+    ...(answer === undefined ? [] : [`owed ${answer.answer.action}`]),
+    ...(resume === undefined ? [] : [`with ${namesOf(Object.keys(resume))}`]),
     ...(not_before_ms === undefined ? [] : [`not before ${since(not_before_ms, startMs)}`]),
   ].join(' ');
 }
@@ -110,8 +127,20 @@ function toolChanges({ before, after }: States): readonly string[] {
   return [
     ...(host === before.tool_runtime_context.host_session_status ? [] : [`host ${host}`]),
     ...(changes.length === 0 ? [] : [`tools ${namesOf(changes)}`]),
+    ...toolsetChanges(before, after),
   ];
 }
+
+/** The toolsets that changed: how many tools each has, and how many of them are approved as they are. */
+const toolsetChanges = ({ toolsets: was = {} }: SessionState, { toolsets: is = {} }: SessionState) =>
+  [...new Set([...Object.keys(was), ...Object.keys(is)])]
+    .filter((name) => was[name] !== is[name])
+    .map((name) => {
+      const now = is[name];
+      if (now === undefined) return `toolset ${name} gone`;
+      const ids = Object.keys(now.tools);
+      return `toolset ${name} ${ids.filter((id) => now.pins[id] === now.tools[id]).length} of ${ids.length} approved`;
+    });
 
 const consentChanges = ({ before, after }: States): readonly string[] => [
   ...changed('grants', before.consent?.grants.length ?? 0, after.consent?.grants.length ?? 0),

@@ -57,11 +57,26 @@ const TEXTS: Texts = {
       ? [`would change ${namesOf(preview.files.map(({ path }) => path))}`, textOf(preview.diff)]
       : [`no preview ${preview.code}`, quoted(preview.message)]),
   ],
+  ToolCallNoted: ({ call_id, attempt, handle }) => [attemptText(call_id, attempt), `handle ${quoted(handle)}`],
+  ToolCallAsked: ({ call_id, attempt, question: { from, message, schema, url }, resume }) => [
+    `${attemptText(call_id, attempt)} asks ${quoted(message)}`,
+    ...(from === undefined ? [] : [`from ${quoted(from)}`]),
+    ...(url === undefined ? [] : [`at ${quoted(url)}`]),
+    ...(schema === undefined ? [] : ['with a schema']),
+    ...(resume === undefined ? [] : [`resumes with ${textOf(resume)}`]),
+  ],
   HostSessionUpdated: ({ host_session, detail }, startMs) => [
     ...hostText(host_session, startMs),
     ...(detail === undefined ? [] : [quoted(detail)]),
   ],
   ToolRegistrySet: ({ registry }) => [`tools ${namesOf(registry.map(({ tool_name }) => tool_name))}`],
+  ToolsetSet: ({ toolset, owner, tools, trust }) => [
+    `${toolset} by ${owner}`,
+    ...optional('trust', trust),
+    `tools ${namesOf(tools.map(({ spec }) => spec.tool_name))}`,
+  ],
+  ToolsetApproved: ({ toolset, tools, by }) => [toolset, `tools ${namesOf(Object.keys(tools))}`, ...optional('by', by)],
+  ToolsetRemoved: ({ toolset, by }) => [toolset, ...optional('by', by)],
   ToolProfileSelected: ({ profile_id }) => [profile_id],
   ToolOverridesSet: ({ scope, ...tools }) => [scope, ...toolsText(tools)],
   SessionConfigured: ({ config }) => configText(config),
@@ -93,6 +108,12 @@ const TEXTS: Texts = {
     ...(output_verdict?.valid === false ? ['output invalid'] : []),
     textOf(output),
     ...filesText(attachments),
+    ...optional('by', by),
+  ],
+  'user.elicitation_result': ({ call_id, attempt, action, content, content_verdict, by }) => [
+    `${attemptText(call_id, attempt)} ${action}`,
+    ...(content === undefined ? [] : [quoted(JSON.stringify(content))]),
+    ...(content_verdict?.valid === false ? ['content invalid'] : []),
     ...optional('by', by),
   ],
   'user.interrupt': ({ run_id, input, attachments, reason }) => [

@@ -16,6 +16,8 @@ const SUBJECTS: Subjects = {
   },
   'agent.tool_use': ({ call_id }) => call_id,
   'agent.custom_tool_use': ({ call_id }) => call_id,
+  'agent.elicitation': ({ call_id, attempt }) => attemptText(call_id, attempt),
+  'tool.answer': ({ call_id, attempt, answer }) => `${attemptText(call_id, attempt)}(${answer.action})`,
   'tool.cancel': ({ call_id }) => call_id,
   'batch.settle': ({ batch_id }) => batch_id,
   'host_session.open': ({ run_id }) => run_id,

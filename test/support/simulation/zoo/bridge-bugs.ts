@@ -91,7 +91,7 @@ vi.mock(import('../../../../bridge/executors/bounded-run.ts'), async (load) => {
     ...real,
     runBounded: async (run, limits) => {
       const again = planted.bug === 'a tool that threw is run again';
-      const end = await real.runBounded(again ? () => run().catch(() => run()) : run, limits);
+      const end = await real.runBounded(again ? (time) => run(time).catch(() => run(time)) : run, limits);
       if (planted.bug !== 'a cancelled call succeeds' || end.outcome !== 'cancelled') return end;
       return { ...end, outcome: 'succeeded', report: { success: true, text: 'done' } };
     },

@@ -125,6 +125,17 @@ vi.mock(import('../../../../reducers/transcript.ts'), async (load) => {
   };
 });
 
+vi.mock(import('../../../../reducers/toolset-members.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    standingOf: (toolsets, id) => {
+      const standing = real.standingOf(toolsets, id);
+      return planted.bug === 'an approval is for later definitions' && standing === 'changed' ? 'approved' : standing;
+    },
+  };
+});
+
 vi.mock(import('../../../../reducers/effective-tools.ts'), async (load) => {
   const real = await load();
   return {
@@ -298,5 +309,6 @@ export const REDUCER_BUGS: Bugs = {
   'a mark counts output alone': { seed: 18, breaks: 'the window is whole' },
   'a summary is asked for twice': { seed: 26, breaks: 'the window is whole' },
   'a failed compaction is tried again': { seed: 18, breaks: 'the window is whole' },
+  'an approval is for later definitions': { seed: 62, breaks: 'unapproved tools are out' },
   'a fold that remembers': { seed: 1, breaks: 'replay identity' },
 };

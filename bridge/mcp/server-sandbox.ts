@@ -1,0 +1,176 @@
+// The sandbox of a local MCP server: the system's programs, the package that its command names, what the configuration adds, a
+// private /tmp, and no home. The network is shared unless the configuration says otherwise, because most servers are clients of
+// something. Nothing of refold's own is shown. Where no sandbox works the server runs without one, and its state says so.
+import { spawnSync } from 'node:child_process';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { COMMAND_TMP_BYTES_MAX, PROBE_MS_MAX } from '../../schemas/limits.ts';
+import { findHelper } from '../../src/files/helper-programs.ts';
+import type { StdioSettings } from '../../src/toolsets/mcp-config-transport.ts';
+import { systemMounts } from '../host/exec/bwrap-arguments.ts';
+import { commandIdentity } from '../host/exec/command-identity.ts';
+import { programDirectories } from '../host/exec/find-program.ts';
+import { startGate } from '../host/exec/keeper.ts';
+import { keyringFilter, withDescriptor } from '../host/exec/keyring-filter.ts';
+import type { Launch } from '../host/exec/sandbox.ts';
+import { isWithin } from '../host/workspace/mounts.ts';
+import type { Owner } from '../host/workspace/workspace.ts';
+
+/** How a server is started. */
+export interface ServerLaunch {
+  readonly launch: Launch;
+  readonly cwd: string;
+  /** The user that it runs as; null for the bridge's own. */
+  readonly identity: Owner | null;
+  readonly level: 'bwrap' | 'none';
+}
+
+/** `hidden`: what no server may see, such as the data directory of the engine. */
+export function launchOf(settings: StdioSettings, hidden: readonly string[]): ServerLaunch {
+  const identity = commandIdentity(ownerOf(settings.cwd ?? settings.command), undefined);
+  const bwrap = settings.sandbox.level === 'none' || process.platform !== 'linux' ? null : findHelper('bwrap');
+  const filter = keyringFilter();
+  if (bwrap !== null && works(bwrap, { network: settings.sandbox.network, identity, filter })) {
+    const flags = flagsOf(settings, hidden, filter !== null);
+    const argv = [
+      ...startGate('keep'),
+      bwrap,
+      ...flags,
+      '--',
+      ...startGate('close'),
+      settings.command,
+      ...settings.args,
+    ];
+    const sandbox = { waits: false, filter, isSetUp: () => true, check: () => undefined };
+    const env = { ...CLEAN, PATH: programDirectories().join(':'), ...settings.env };
+    return { launch: { argv, env, gated: true, sandbox }, cwd: '/', identity, level: 'bwrap' };
+  }
+  const env = { ...inheritedVariables(), ...settings.env };
+  const argv = [...startGate('close'), settings.command, ...settings.args];
+  const gated = startGate('close').length > 0;
+  return { launch: { argv, env, gated, sandbox: null }, cwd: settings.cwd ?? tmpdir(), identity, level: 'none' };
+}
+
+const CLEAN = { HOME: '/tmp', LANG: 'C.UTF-8', TERM: 'dumb', TMPDIR: '/tmp' } as const;
+
+/** Without a sandbox a server is the operator's own program: it finds its home, and nothing else of the environment. */
+const inheritedVariables = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'USER'].flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+function ownerOf(path: string): Owner {
+  const stats = isAbsolute(path) ? statSync(path, { throwIfNoEntry: false }) : undefined;
+  return { uid: stats?.uid ?? 0, gid: stats?.gid ?? 0 };
+}
+
+const isolation = (network: boolean, filtered: boolean): readonly string[] => [
+  '--unshare-all',
+  '--unshare-user',
+  ...(network ? ['--share-net'] : []),
+  '--cap-drop',
+  'ALL',
+  '--die-with-parent',
+  '--new-session',
+  '--info-fd',
+  '4',
+  '--hostname',
+  'refold',
+  ...(filtered ? ['--seccomp', '6'] : []),
+];
+
+function flagsOf(
+  { command, args, cwd, sandbox }: StdioSettings,
+  hidden: readonly string[],
+  filtered: boolean,
+): string[] {
+  const { network, read, write } = sandbox;
+  const system = systemMounts(true);
+  const named = [command, ...args].filter((path) => isAbsolute(path) && existsSync(path)).map(packageOf);
+  const shown = [...named, ...read, ...(cwd === null ? [] : [cwd])].filter(
+    (path) => !system.shown.some((at) => isWithin(path, at)),
+  );
+  const outermost = [...new Set(shown)].toSorted((a, b) => a.length - b.length);
+  return [
+    ...isolation(network, filtered),
+    ...system.flags,
+    ...(network ? NETWORK_FILES.flatMap((path) => ['--ro-bind-try', path, path]) : []),
+    '--proc',
+    '/proc',
+    '--dev',
+    '/dev',
+    '--size',
+    String(COMMAND_TMP_BYTES_MAX),
+    '--tmpfs',
+    '/tmp',
+    ...outermost.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...write.flatMap((path) => ['--bind-try', path, path]),
+    ...hidden.flatMap((path) => hide(path, [...outermost, ...write])),
+    '--chdir',
+    cwd ?? '/tmp',
+  ];
+}
+
+/** What resolving names and checking certificates needs. */
+const NETWORK_FILES = [
+  '/etc/resolv.conf',
+  '/etc/hosts',
+  '/etc/nsswitch.conf',
+  '/etc/gai.conf',
+  '/etc/services',
+  '/etc/ssl',
+  '/etc/pki',
+  '/etc/ca-certificates',
+  '/etc/passwd',
+  '/etc/group',
+];
+
+function hide(path: string, shown: readonly string[]): readonly string[] {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !shown.some((at) => isWithin(path, at))) return [];
+  return stats.isDirectory() ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
+}
+
+/** The directory of the package that holds a program, so that it finds its own modules; never a home or the root. */
+function packageOf(path: string): string {
+  const real = realpathSync(path);
+  const own = statSync(real).isDirectory() ? real : dirname(real);
+  const homes = new Set(['/', homedir(), dirname(homedir()), '/tmp', '/root', '/home']);
+  for (let at = own; !homes.has(at); at = dirname(at)) {
+    if (PACKAGE_FILES.some((name) => existsSync(join(at, name)))) return at;
+  }
+  return homes.has(own) ? real : own;
+}
+
+const PACKAGE_FILES = ['node_modules', 'package.json', 'pyproject.toml', 'pyvenv.cfg'];
+
+interface Tried {
+  readonly network: boolean;
+  readonly identity: Owner | null;
+  readonly filter: Uint8Array | null;
+}
+
+/** What was found for each kind of sandbox: a kernel does not change while a bridge runs. */
+const found = new Map<string, boolean>();
+
+function works(bwrap: string, { network, identity, filter }: Tried): boolean {
+  const key = `${bwrap} ${network} ${identity?.uid ?? ''}`;
+  const known = found.get(key);
+  if (known !== undefined) return known;
+  const argv = [...isolation(network, filter !== null), ...systemMounts(true).flags, '--proc', '/proc', '--', 'true'];
+  const run = (descriptor: number | 'ignore'): boolean =>
+    spawnSync(bwrap, argv, {
+      ...identity,
+      cwd: '/',
+      env: { PATH: programDirectories().join(':') },
+      stdio: ['ignore', 'ignore', 'ignore', 'ignore', 'pipe', 'ignore', descriptor],
+      timeout: PROBE_MS_MAX,
+    }).status === 0;
+  const answer = filter === null ? run('ignore') : withDescriptor(filter, run);
+  found.set(key, answer);
+  return answer;
+}
