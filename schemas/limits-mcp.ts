@@ -73,5 +73,15 @@ export const MCP_CHECK_START_MS_MAX = 10_000;
 export const MCP_CHECK_MIB_MAX = 128;
 /** Most content blocks of one result that are mapped. A line of the output counts the others. */
 export const MCP_CONTENT_BLOCKS_MAX = 1_024;
+/** Most questions that a server asks a person at once. A call with more fails. */
+export const SERVER_QUESTIONS_MAX = 16;
+/** How often a server may ask to be called again before it answers a call. With one more the call fails. */
+export const MCP_ROUNDS_MAX = 8;
+/** How often a task of a server is asked for, unless the server says, in milliseconds. */
+export const MCP_POLL_MS_DEFAULT = 1_000;
+/** Shortest such time that a server can set, in milliseconds. */
+export const MCP_POLL_MS_MIN = 100;
+/** Longest such time, in milliseconds. */
+export const MCP_POLL_MS_MAX = 30_000;
 /** Most redirects of one request that are followed, all within the origin of the server. */
 export const MCP_REDIRECTS_MAX = 5;

@@ -1,21 +1,23 @@
 // Runs calls of the tools of MCP servers, and offers those tools as toolsets. It is an executor whose tools change while it runs.
+import type { ElicitResult } from '@modelcontextprotocol/client';
+import { isLeft } from 'fp-ts/lib/Either.js';
 
 import type { JsonObject } from '../../schemas/json.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import { mcpToolset } from '../../src/toolsets/mcp-names.ts';
-import type { McpTool } from '../../src/toolsets/mcp-tools.ts';
+import type { CallAsk } from '../executors/call-ask.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
 import type { CallContext, CallTarget, Executor } from '../executors/executors.ts';
 import { openKeeper } from '../host/exec/keeper.ts';
 import type { Log } from '../log.ts';
 import type { ToolsetSource } from '../toolsets/toolset-source.ts';
-import { callTool, reportOfError } from './call.ts';
 import { watchConfig } from './config-file.ts';
 import type { Variables } from './references.ts';
-import { reportOf } from './result.ts';
-import { newSchemaThread } from './schema-thread.ts';
+import { questionOf } from './questions.ts';
+import { type SchemaThread, newSchemaThread } from './schema-thread.ts';
 import type { Server, ServerPorts } from './server.ts';
 import { newServers } from './servers.ts';
+import { runTool } from './tool-run.ts';
 
 export interface McpOptions {
   /** The configuration file; it need not exist. */
@@ -43,6 +45,7 @@ export async function openMcp(options: McpOptions): Promise<Mcp> {
   const { clock, random, log, owner } = options;
   const keeper = openKeeper();
   const schemas = newSchemaThread();
+  const running: RunningCalls = new Map();
   let version = 0;
   const servers = newServers({
     clock,
@@ -54,7 +57,7 @@ export async function openMcp(options: McpOptions): Promise<Mcp> {
     variables: options.variables,
     ...(options.connect === undefined ? {} : { connect: options.connect }),
     onTools: () => void (version += 1),
-    onElicitOf: () => () => Promise.resolve({ action: 'cancel' }),
+    onElicitOf: elicitFor(running),
   });
   const file = await watchConfig(options.configFile, { clock, log, onConfig: (config) => servers.configure(config) });
   const executor: Executor = {
@@ -65,7 +68,8 @@ export async function openMcp(options: McpOptions): Promise<Mcp> {
       const listed = [...servers.all.values()].flatMap((server) => [...(server.tools()?.values() ?? [])]);
       return Object.fromEntries(listed.map(({ spec }) => [spec.tool_id, spec.tool_ref]));
     },
-    run: (call, args, context) => run({ servers: servers.all, schemas }, call, args, context),
+    resumes: true,
+    run: (call, args, context) => run({ servers: servers.all, schemas, clock, running }, call, args, context),
   };
   return {
     executor,
@@ -93,38 +97,49 @@ function offered(server: Server): ReturnType<ToolsetSource['toolsets']> {
   return [{ toolset: mcpToolset(settings.name), tools: [...listed.values()], trust: settings.trust }];
 }
 
-interface Running {
+/** The calls that run now, by their server: a question of an older server does not say which of them it is about. */
+type RunningCalls = Map<string, Set<CallContext>>;
+
+/** Puts a question of a server (2025-11-25, "Elicitation") to a person, when it can only be about one call. */
+const elicitFor =
+  (running: RunningCalls) =>
+  (server: string): ServerPorts['onElicit'] =>
+  async (params) => {
+    const calls = [...(running.get(server) ?? [])].filter(({ ask }) => ask !== undefined);
+    const question = questionOf(params, server);
+    const [only] = calls;
+    if (calls.length !== 1 || isLeft(question) || only?.ask === undefined) return { action: 'cancel' };
+    const { action, content } = await only.ask(question.right);
+    return content === undefined ? { action } : { action, content: content as NonNullable<ElicitResult['content']> };
+  };
+
+interface Parts {
   readonly servers: ReadonlyMap<string, Server>;
-  readonly schemas: ReturnType<typeof newSchemaThread>;
+  readonly schemas: SchemaThread;
+  readonly clock: BridgeClock;
+  readonly running: RunningCalls;
 }
 
-async function run(running: Running, call: CallTarget, args: JsonObject, context: CallContext): Promise<CallReport> {
-  const [, name = ''] = call.tool_id.split('.');
-  const server = running.servers.get(name);
+async function run(
+  { servers, running, ...ports }: Parts,
+  { tool_id }: CallTarget,
+  args: JsonObject,
+  context: CallContext,
+): Promise<CallReport | CallAsk> {
+  const [, name = ''] = tool_id.split('.');
+  const server = servers.get(name);
   if (server === undefined) return unavailable(name, 'it is not configured here');
   const connection = server.connection();
-  if ('why' in connection) return unavailable(name, connection.why);
-  const tool = server.tools()?.get(call.tool_id);
+  // What another bridge has noted can wait for the server.
+  if ('why' in connection && context.resume?.handle === undefined) return unavailable(name, connection.why);
+  const tool = server.tools()?.get(tool_id);
   if (tool === undefined) return failedReport('tool_unavailable', `the server "${name}" has no such tool any more`);
-  const report = await request(connection, { tool, args, context, running });
-  return server.redactor().value(report);
-}
-
-type Connected = Extract<ReturnType<Server['connection']>, { readonly client: unknown }>;
-
-interface Request {
-  readonly tool: McpTool;
-  readonly args: JsonObject;
-  readonly context: CallContext;
-  readonly running: Running;
-}
-
-async function request({ client }: Connected, { tool, args, context, running }: Request): Promise<CallReport> {
+  const calls = running.get(name) ?? new Set();
+  running.set(name, calls.add(context));
   try {
-    const answer = await callTool(client, tool, { args, extras: {}, context });
-    return await reportOf(answer, tool.outputSchema, { context, schemas: running.schemas });
-  } catch (error) {
-    return reportOfError(error);
+    return server.redactor().value(await runTool({ ...ports, server, tool, args, context }));
+  } finally {
+    calls.delete(context);
   }
 }
 

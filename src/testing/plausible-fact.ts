@@ -5,7 +5,7 @@ import { INGRESS_KINDS, type IngressKind } from '../../schemas/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
-import { type Fact, type Loose, call, say } from './facts.ts';
+import { type Fact, call, say } from './facts.ts';
 import { REGISTRY_WAYS } from './toolset-facts.ts';
 import { filesOf } from './plausible-files.ts';
 import { isRunning, plausibleAnswer, plausibleNote, plausibleQuestion } from './plausible-questions.ts';

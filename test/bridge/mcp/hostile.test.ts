@@ -211,7 +211,7 @@ describe('a server that does not start', () => {
 
   test('a program that does not exist', async () => {
     await using opened = await open({ bad: { command: '/nowhere/program' }, good: raw('plain') });
-    await opened.logged('mcp_server_unavailable', 'bad');
+    expect(await opened.logged('mcp_server_unavailable', 'bad')).toMatchObject({ server: 'bad' });
     await opened.logged('mcp_server_ready', 'good');
   });
 
@@ -235,6 +235,12 @@ describe('a call that a server answers badly', () => {
     ['a part of an unknown type', result({ content: [{ type: 'video' }] }), 'invalid_output'],
     ['a text that is none', result({ content: [{ type: 'text', text: 7 }] }), 'invalid_output'],
     ['both a result and an error', raw('both'), 'tool_threw'],
+    ['a result of an unknown kind', raw('unknown_result'), 'invalid_output'],
+    ['a wish for a model', raw('asks_sampling'), 'server_refused'],
+    ['a wish to be called again and again', raw('asks_again', '1000'), 'server_refused'],
+    ['a task without an id', raw('task_without_id'), 'invalid_output'],
+    ['a task with an endless id', raw('task_long_id'), 'invalid_output'],
+    ['a task that it does not know', raw('task_unknown'), 'server_refused'],
   ])('%s', async (_what, server, code) => {
     await using opened = await open({ s: server });
     await opened.logged('mcp_server_ready', 's');

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { CallAsk } from '../../../bridge/executors/call-ask.ts';
 import type { CallReport } from '../../../bridge/executors/call-report.ts';
 import type { CallContext } from '../../../bridge/executors/executors.ts';
 import type { BridgeLogLine } from '../../../bridge/log.ts';
@@ -32,8 +33,11 @@ export interface Opened extends AsyncDisposable {
   /** Resolves when it holds; rejects after 20 s. */
   until(holds: () => boolean): Promise<void>;
   toolsOf(server: string): readonly string[];
-  call(toolId: string, args?: JsonObject, context?: Partial<CallContext>): Promise<CallReport>;
+  call(toolId: string, args?: JsonObject, context?: Partial<CallContext>): Promise<Answered>;
 }
+
+/** A report, or a question with which the attempt ended: then `ask` and `state`. */
+export type Answered = CallReport & Partial<CallAsk>;
 
 export async function open(servers: JsonObject, variables: Record<string, string> = {}): Promise<Opened> {
   const directory = mkdtempSync(join(tmpdir(), 'refold-mcp-'));
@@ -88,22 +92,25 @@ export async function open(servers: JsonObject, variables: Record<string, string
       return find(event, server) as BridgeLogLine;
     },
     toolsOf: (server) => listed(server).map(({ spec }) => spec.tool_id),
-    call: (toolId, args = {}, context = {}) =>
-      mcp.executor.run(
-        { session_id: brand('s'), call_id: brand('c'), tool_id: brand(toolId), executor: { kind: 'custom' } },
-        args,
-        {
-          signal: new AbortController().signal,
-          timeoutMs: 60_000,
-          outputBytesMax: 30_000,
-          putBlob(bytes) {
-            const ref = digestText(bytes);
-            blobs.set(ref, bytes);
-            return Promise.resolve(ref);
-          },
-          ...context,
+    async call(toolId, args = {}, context = {}) {
+      const target = {
+        session_id: brand<'SessionId'>('s'),
+        call_id: brand<'CallId'>('c'),
+        tool_id: brand<'ToolId'>(toolId),
+      };
+      const answer = await mcp.executor.run({ ...target, executor: { kind: 'custom' } }, args, {
+        signal: new AbortController().signal,
+        timeoutMs: 60_000,
+        outputBytesMax: 30_000,
+        putBlob(bytes) {
+          const ref = digestText(bytes);
+          blobs.set(ref, bytes);
+          return Promise.resolve(ref);
         },
-      ),
+        ...context,
+      });
+      return 'ask' in answer ? { ...answer, success: false, text: '' } : answer;
+    },
     async [Symbol.asyncDispose]() {
       await mcp.close();
       rmSync(directory, { recursive: true, force: true });

@@ -32,11 +32,155 @@ const listing = (tools) => ({ 'tools/list': ({ id }) => answer(id, { tools }) })
 const calling = (respond) => ({ 'tools/call': respond });
 const deep = (levels) => (levels === 0 ? { type: 'string' } : { type: 'object', properties: { p: deep(levels - 1) } });
 
+let updates = null;
+let cancelled = false;
 let calls = 0;
 let pages = 0;
 let lists = 0;
 
+/** A server of 2026-07-28, without sessions: every result says what it is. */
+const modern = (call, more = {}) => ({
+  'server/discover': ({ id }) =>
+    answer(id, {
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+      ttlMs: 0,
+      cacheScope: 'private',
+    }),
+  'tools/list': ({ id }) =>
+    answer(id, { resultType: 'complete', tools: [tool('echo')], ttlMs: 60_000, cacheScope: 'private' }),
+  ...calling(call),
+  ...more,
+});
+const complete = (said) => ({ resultType: 'complete', ...text(said) });
+const asks = (...requests) => ({
+  resultType: 'input_required',
+  inputRequests: Object.fromEntries(requests.map(([key, params]) => [key, { method: 'elicitation/create', params }])),
+  requestState: 'opaque state',
+});
+const form = (name) => ({
+  message: `Which ${name}?`,
+  requestedSchema: { type: 'object', properties: { [name]: { type: 'string' } }, required: [name] },
+});
+let asked = 0;
+
 const TRICKS = {
+  modern: modern(({ id, params }) =>
+    answer(id, complete(`modern ${params._meta['io.modelcontextprotocol/protocolVersion']}`)),
+  ),
+  asks_one: modern(({ id, params }) => {
+    const { inputResponses, requestState } = params;
+    answer(
+      id,
+      inputResponses === undefined
+        ? asks(['c', form('city')])
+        : complete(`${requestState}: ${JSON.stringify(inputResponses)}`),
+    );
+  }),
+  asks_two: modern(({ id, params: { inputResponses } }) =>
+    answer(
+      id,
+      inputResponses === undefined
+        ? asks(['c', form('city')], ['d', form('day')])
+        : complete(JSON.stringify(inputResponses)),
+    ),
+  ),
+  asks_url: modern(({ id, params: { inputResponses } }) =>
+    answer(
+      id,
+      inputResponses === undefined
+        ? asks(['u', { mode: 'url', message: 'Sign in', url: 'https://example.com/in' }])
+        : complete(JSON.stringify(inputResponses)),
+    ),
+  ),
+  asks_sampling: modern(({ id }) =>
+    answer(id, {
+      resultType: 'input_required',
+      inputRequests: { s: { method: 'sampling/createMessage', params: {} } },
+    }),
+  ),
+  asks_again: modern(({ id, params }) =>
+    answer(
+      id,
+      ++asked <= number
+        ? { resultType: 'input_required', requestState: `round ${asked}` }
+        : complete(params.requestState),
+    ),
+  ),
+  unknown_result: modern(({ id }) => answer(id, { resultType: 'mystery' })),
+  task: modern(
+    ({ id }) =>
+      answer(id, { resultType: 'task', taskId: 'task-1', status: 'working', ttlMs: 60_000, pollIntervalMs: 1 }),
+    {
+      'tasks/get': ({ id, params }) =>
+        answer(id, {
+          resultType: 'complete',
+          taskId: params.taskId,
+          pollIntervalMs: 1,
+          ...(++asked < 3
+            ? { status: 'working' }
+            : option === 'failed'
+              ? { status: 'failed', error: { code: -1, message: 'out of paper' } }
+              : { status: 'completed', result: text(`${params.taskId} is done`) }),
+        }),
+    },
+  ),
+  task_asks: modern(
+    ({ id }) => answer(id, { resultType: 'task', taskId: 'task-2', status: 'working', pollIntervalMs: 1 }),
+    {
+      'tasks/get': ({ id, params }) =>
+        answer(id, {
+          resultType: 'complete',
+          taskId: params.taskId,
+          pollIntervalMs: 1,
+          ...(updates === null
+            ? { status: 'input_required', inputRequests: { c: { method: 'elicitation/create', params: form('city') } } }
+            : { status: 'completed', result: text(JSON.stringify(updates)) }),
+        }),
+      'tasks/update': ({ id, params }) => {
+        updates = params.inputResponses;
+        answer(id, { resultType: 'complete' });
+      },
+    },
+  ),
+  task_endless: modern(
+    ({ id }) => answer(id, { resultType: 'task', taskId: 'task-3', status: 'working', pollIntervalMs: 1 }),
+    {
+      'tasks/get': ({ id, params }) =>
+        answer(id, {
+          resultType: 'complete',
+          taskId: params.taskId,
+          status: cancelled ? 'cancelled' : 'working',
+          pollIntervalMs: 1,
+        }),
+      'tasks/cancel': ({ id }) => {
+        cancelled = true;
+        answer(id, { resultType: 'complete' });
+      },
+    },
+  ),
+  task_without_id: modern(({ id }) => answer(id, { resultType: 'task', status: 'working' })),
+  task_long_id: modern(({ id }) => answer(id, { resultType: 'task', taskId: 'x'.repeat(3_000), status: 'working' })),
+  task_unknown: modern(({ id }) => answer(id, { resultType: 'task', taskId: 'gone', status: 'working' }), {
+    'tasks/get': ({ id }) => refuse(id, -32602, 'no such task'),
+  }),
+  old_task: {
+    ...listing([tool('echo', { execution: { taskSupport: 'required' } })]),
+    ...calling(({ id, params }) =>
+      params.task === undefined
+        ? refuse(id, -32601, 'only as a task')
+        : answer(id, {
+            task: { taskId: 'old-1', status: 'working', ttl: null, createdAt: 'now', lastUpdatedAt: 'now' },
+          }),
+    ),
+    'tasks/get': ({ id }) => answer(id, { taskId: 'old-1', status: 'completed', ttl: null, pollInterval: 1 }),
+    'tasks/result': ({ id, params }) => answer(id, text(`${params.taskId} is done`)),
+  },
+  elicits: calling(({ id }) => {
+    write({ jsonrpc: '2.0', id: 'e1', method: 'elicitation/create', params: form('city') });
+    waiting.set('e1', ({ result, error }) => answer(id, text(JSON.stringify(result ?? error.code))));
+  }),
   plain: {},
   variables: calling(({ id }) => answer(id, text(JSON.stringify(process.env)))),
   secret: calling(({ id }) => answer(id, text(`the token is ${process.env.API_TOKEN}`))),

@@ -1,0 +1,190 @@
+// Runs one call of a tool to its end, however often the server asks or makes it wait: input that it needs ends the attempt with a
+// question, whose answer the next one brings; a task is noted before it is waited for, and waited for again by whoever has the note.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
+import { MCP_ROUNDS_MAX } from '../../schemas/limits.ts';
+import { type BridgeClock, sleep } from '../../src/clock.ts';
+import type { McpTool } from '../../src/toolsets/mcp-tools.ts';
+import type { CallAsk } from '../executors/call-ask.ts';
+import { type CallReport, failedReport } from '../executors/call-report.ts';
+import type { CallContext } from '../executors/executors.ts';
+import { stopReasonOf } from '../executors/stop-switch.ts';
+import { type CallExtras, callTool, reportOfError } from './call.ts';
+import { questionOfRequests, responsesOf } from './questions.ts';
+import { rawOf } from './raw-results.ts';
+import { reportOf } from './result.ts';
+import type { SchemaThread } from './schema-thread.ts';
+import type { Server } from './server.ts';
+import {
+  type TaskHandle,
+  cancelTask,
+  handleNoted,
+  handleOf,
+  noteOf,
+  taskResult,
+  taskState,
+  updateTask,
+} from './task.ts';
+
+export interface ToolRun {
+  readonly server: Server;
+  readonly tool: McpTool;
+  readonly args: JsonObject;
+  readonly context: CallContext;
+  readonly schemas: SchemaThread;
+  readonly clock: BridgeClock;
+}
+
+export async function runTool(run: ToolRun): Promise<CallReport | CallAsk> {
+  try {
+    const { resume } = run.context;
+    const noted = resume?.handle === undefined ? null : handleNoted(resume.handle);
+    if (noted !== null) return await waitFor(run, noted);
+    return await callOnce(run, extrasOf(run));
+  } catch (error) {
+    return reportOfError(error);
+  }
+}
+
+/** What the next attempt needs of this one. */
+interface LeftState {
+  readonly keys: readonly string[];
+  readonly requestState: string | null;
+}
+
+/** The answer of a person to what the attempt before asked, and the state that goes with it. */
+function extrasOf({ tool, server, context: { resume } }: ToolRun): CallExtras {
+  const parsed = resume?.state === undefined ? null : parseJson(resume.state);
+  const left = parsed === null || isLeft(parsed) ? null : (parsed.right as unknown as LeftState);
+  const task = wantsTask(tool, server) ? { task: {} } : {};
+  if (left === null || resume?.answer === undefined) return task;
+  const { keys, requestState } = left;
+  return {
+    ...task,
+    inputResponses: responsesOf(keys, resume.answer),
+    ...(requestState === null ? {} : { requestState }),
+  };
+}
+
+/** A server of 2025-11-25 makes a task only where it is asked for one. */
+function wantsTask({ definition }: McpTool, server: Server): boolean {
+  const connection = server.connection();
+  if ('why' in connection || connection.client.getProtocolEra() !== 'legacy') return false;
+  const { execution } = JSON.parse(definition) as JsonObject;
+  const support = isPlainObject(execution) ? execution['taskSupport'] : null;
+  return support === 'required' || support === 'optional';
+}
+
+async function callOnce(run: ToolRun, first: CallExtras): Promise<CallReport | CallAsk> {
+  const { server, tool, args, context, schemas } = run;
+  let extras = first;
+  for (let round = 0; round < MCP_ROUNDS_MAX; round += 1) {
+    const connection = server.connection();
+    if ('why' in connection) return failedReport('server_unavailable', connection.why);
+    const answer = await callTool(connection.client, tool, { args, extras, context });
+    const raw = rawOf(answer);
+    if (raw !== null) return await waitForNew(run, raw);
+    if (answer['resultType'] !== 'input_required')
+      return await reportOf(answer, tool.outputSchema, { context, schemas });
+    const { inputRequests, requestState } = answer;
+    const state = typeof requestState === 'string' ? requestState : null;
+    const requests = isPlainObject(inputRequests) ? inputRequests : {};
+    const keys = Object.keys(requests);
+    if (keys.length > 0) return asked(run, requests, { keys, requestState: state });
+    // Nothing is asked: the server only wants to be called again (MCP 2026-07-28, "Multi round-trip requests").
+    extras = state === null ? {} : { requestState: state };
+  }
+  return failedReport('server_refused', `the server asked to be called again more than ${MCP_ROUNDS_MAX} times`);
+}
+
+function asked(
+  { server }: ToolRun,
+  requests: Readonly<Record<string, unknown>>,
+  state: LeftState,
+): CallReport | CallAsk {
+  const question = questionOfRequests(requests, server.settings.name);
+  if (isLeft(question))
+    return failedReport('server_refused', `the server cannot be given what it asks for: ${question.left}`);
+  return { ask: question.right, state: JSON.stringify(state) };
+}
+
+async function waitForNew(run: ToolRun, raw: Readonly<Record<string, unknown>>): Promise<CallReport> {
+  const handle = handleOf(raw);
+  if (handle === null) return failedReport('invalid_output', 'the server made a task whose id cannot be noted');
+  // On record before it is waited for: if this bridge is lost, the next one waits for the same task.
+  await run.context.note?.(noteOf(handle));
+  return await waitFor(run, handle);
+}
+
+async function waitFor(run: ToolRun, handle: TaskHandle): Promise<CallReport> {
+  const { server, context, clock } = run;
+  const { signal } = context;
+  while (!signal.aborted) {
+    const connection = server.connection();
+    if ('why' in connection) {
+      // A server that is started again may know its tasks still. The time of the call bounds this wait.
+      await sleep(clock, WAIT_FOR_SERVER_MS, signal);
+      continue;
+    }
+    try {
+      const ended = await lookAt(run, handle, connection.client);
+      if (ended !== null) return ended;
+    } catch (error) {
+      if (signal.aborted) break;
+      const report = reportOfError(error);
+      if (report.code !== 'server_unavailable') return report;
+    }
+  }
+  const why = stopReasonOf(signal);
+  const connection = server.connection();
+  // A bridge that stops leaves the task to the next one.
+  if ((why === 'cancelled' || why === 'timeout') && 'client' in connection)
+    await cancelTask(connection.client, handle).catch(() => null);
+  return failedReport('cancelled', 'the call was stopped while the server worked on it');
+}
+
+const WAIT_FOR_SERVER_MS = 250;
+
+/** Null while the task goes on; then it has waited before it returns. */
+async function lookAt(
+  run: ToolRun,
+  handle: TaskHandle,
+  client: Parameters<typeof taskState>[0],
+): Promise<CallReport | null> {
+  const { tool, context, schemas, clock } = run;
+  const { status, pollMs, said } = await taskState(client, handle, context.signal);
+  if (status === 'failed' || status === 'cancelled') return ofTask(status, said);
+  const resultOf = (result: unknown) =>
+    reportOf(isPlainObject(result) ? result : {}, tool.outputSchema, { context, schemas });
+  if (handle.form === 'extension') {
+    if (status === 'completed') return await resultOf(said['result']);
+    if (status === 'input_required') return await answerTask(run, handle, client, said['inputRequests']);
+  } else if (status !== 'working') return await resultOf(await taskResult(client, handle, context.signal));
+  await sleep(clock, pollMs, context.signal);
+  return null;
+}
+
+function ofTask(
+  status: 'failed' | 'cancelled',
+  { error, statusMessage }: Readonly<Record<string, unknown>>,
+): CallReport {
+  const said = isPlainObject(error) ? error['message'] : statusMessage;
+  const message = typeof said === 'string' ? said.slice(0, 1_024).toWellFormed() : 'the server did not say why';
+  return { ...failedReport(`task_${status}`, message), needsFollowup: true };
+}
+
+/** The task goes on meanwhile, so its question does not end the attempt. */
+async function answerTask(
+  { server, context }: ToolRun,
+  handle: TaskHandle,
+  client: Parameters<typeof taskState>[0],
+  requests: unknown,
+): Promise<CallReport | null> {
+  const given = isPlainObject(requests) ? requests : {};
+  const question = questionOfRequests(given, server.settings.name);
+  if (isLeft(question))
+    return failedReport('server_refused', `the server cannot be given what it asks for: ${question.left}`);
+  const answer = (await context.ask?.(question.right)) ?? { action: 'cancel' };
+  await updateTask(client, handle, responsesOf(Object.keys(given), answer));
+  return null;
+}
