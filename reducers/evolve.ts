@@ -161,18 +161,18 @@ function derive(next: NextState, before: SessionState): void {
   if (!dependsOnSame(next, before)) next.effective_tools = effectiveTools(next);
   // A run that waits for a host session continues without one when none of its tools needs it any more.
   if (next.run?.phase === 'opening' && !waitsForHostSession(next.effective_tools)) beginTurn(next, next.updated_at_ms);
-  pinOffer(next);
+  pinOffer(next, before);
 }
 
 /**
  * Pins the tools of a new turn: its calls are judged by what the model was offered. The host of an external run lists the tools
  * whenever they change, so that its offer follows them until it calls.
  */
-function pinOffer(next: NextState): void {
+function pinOffer(next: NextState, before: SessionState): void {
   const { run, effective_tools } = next;
   if (run?.phase !== 'generating' || owesCompaction(run)) return;
-  if (run.offer !== null && (!isExternal(run) || run.offer === effective_tools)) return;
-  next.run = { ...run, offer: isExternal(run) ? effective_tools : cutOffer(next, effective_tools) };
+  if (run.offer !== null && (!isExternal(run) || effective_tools === before.effective_tools)) return;
+  next.run = { ...run, offer: cutOffer(next, effective_tools) };
 }
 
 const dependsOnSame = (a: EffectiveToolsInput, b: EffectiveToolsInput): boolean =>

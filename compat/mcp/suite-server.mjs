@@ -13,9 +13,11 @@ import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
 import { TOOLS, executor } from './suite-tools.mjs';
 
 const REFOLD = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
-const SESSION = 'suite';
 
-/** `{ url, close }`; every host that connects at the address speaks for one session with the suite's tools. */
+/**
+ * `{ urlOf, close }`: every host that connects at the address of a scenario speaks for its session, which has the suite's
+ * tools. Each has its own: a question that one scenario leaves open would keep the calls of the next waiting.
+ */
 export async function startSuiteServer() {
   const dataDir = mkdtempSync(join(tmpdir(), 'refold-mcp-'));
   const engine = spawn(
@@ -30,8 +32,6 @@ export async function startSuiteServer() {
   });
   const token = (scope) => readFileSync(join(dataDir, 'tokens', scope), 'utf8').trim();
   const operator = connect(url, token('operator'));
-  const created = await operator.createSession(sessionOf())();
-  if (created._tag === 'Left') throw new Error(JSON.stringify(created.left));
   const stop = new AbortController();
   const client = connect(url, token('bridge'));
   const bridge = runBridge({
@@ -47,7 +47,11 @@ export async function startSuiteServer() {
   });
   const door = await openDoor(new URL(url), token('operator'));
   return {
-    url: `http://127.0.0.1:${door.address().port}/mcp`,
+    async urlOf(scenario) {
+      const created = await operator.createSession(sessionOf(scenario))();
+      if (created._tag === 'Left') throw new Error(JSON.stringify(created.left));
+      return `http://127.0.0.1:${door.address().port}/${scenario}`;
+    },
     async close() {
       stop.abort();
       await bridge;
@@ -62,8 +66,8 @@ export async function startSuiteServer() {
   };
 }
 
-const sessionOf = () => ({
-  session_id: SESSION,
+const sessionOf = (scenario) => ({
+  session_id: scenario,
   consent: CONSENT_PRESETS.allow_all,
   config: { provider: 'external', model: 'mcp-host', host_session_open: false },
   tool_package: {
@@ -73,11 +77,11 @@ const sessionOf = () => ({
   },
 });
 
-/** A server that passes each request on, with the token and the session. */
+/** A server that passes each request on, with the token, to the session that its path names. */
 async function openDoor({ hostname, port }, token) {
   const door = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
-    const path = `/mcp?session=${SESSION}`;
+    const path = `/mcp?session=${incoming.url.slice(1)}`;
     const passed = request({ hostname, port, path, method: incoming.method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode, answer.headers);
       outgoing.flushHeaders();

@@ -28,6 +28,7 @@ const RUNS = {
   },
   test_tool_with_progress: () => 'Tool with progress executed successfully',
   test_tool_with_logging: () => 'Tool with logging executed successfully',
+  test_logging_tool: () => 'Nothing is logged to the host',
   test_headers: ({ region }) => `region ${region}`,
   json_schema_2020_12_tool: () => 'valid',
 };
@@ -65,6 +66,8 @@ const JSON_SCHEMA = {
 const INPUTS = { json_schema_2020_12_tool: JSON_SCHEMA, test_headers: HEADERS };
 
 const form = (properties, required = Object.keys(properties)) => ({ type: 'object', properties, required });
+/** A form whose answer has this key. */
+const named = (title, properties) => ({ ...form(properties), title });
 const string = { type: 'string' };
 
 /** The forms of the tools that a person fulfils. */
@@ -113,9 +116,10 @@ const FORMS = {
     },
     [],
   ),
-  test_input_required_result_elicitation: form({ name: string }),
-  test_input_required_result_capabilities: form({ name: string }),
-  test_input_required_result_tampered_state: form({ confirm: { type: 'boolean' } }),
+  test_input_required_result_elicitation: named('user_name', { name: string }),
+  test_input_required_result_capabilities: named('user_name', { name: string }),
+  test_input_required_result_tampered_state: named('confirm', { ok: { type: 'boolean' } }),
+  test_streaming_elicitation: named('user_name', { name: string }),
 };
 
 const specOf = (name, rest) =>

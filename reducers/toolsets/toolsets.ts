@@ -85,8 +85,6 @@ export function setToolset(next: NextState, event: EventOfKind<'ToolsetSet'>): v
   const specs = tools.map(({ spec }) => spec);
   next.tool_registry = registryOf([...toolsBeside(next, toolset), ...specs]);
   putToolset(next, toolset, { owner, pins: boundedPins(pins, present), tools: present });
-  // A bridge sets it before it asks the model: the turn that waits for an answer is offered these tools already.
-  if (next.run?.phase === 'generating' && next.run.offer !== null) next.run = { ...next.run, offer: null };
   // It is pinned anew with the tools that follow.
   if (generate !== undefined) next.run = { ...liveRun(next), offer: null };
 }

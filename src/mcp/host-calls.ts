@@ -21,8 +21,8 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import { type Clock, sleep } from '../clock.ts';
-import { owesBridge } from '../core/owed/owing.ts';
-import { type RequiredAction, requiredActions } from '../core/status.ts';
+import { effects } from '../core/effects.ts';
+import { type PersonEffect, isPersonEffect, personEffects } from '../core/status.ts';
 import { type EndedCall, newCallEnds } from './call-ends.ts';
 import type { SessionFeed } from './feed.ts';
 import { HOST_CONFIG, hostTurn } from './host-run.ts';
@@ -31,9 +31,9 @@ import { HOST_CONFIG, hostTurn } from './host-run.ts';
 export type CallAnswer =
   | { readonly kind: 'ended'; readonly call: EndedCall }
   /** A person is asked about this very call. */
-  | { readonly kind: 'asks'; readonly action: RequiredAction }
+  | { readonly kind: 'asks'; readonly action: PersonEffect }
   /** The call waits behind one that a person is asked about, or was not made because of it. */
-  | { readonly kind: 'busy'; readonly action: RequiredAction }
+  | { readonly kind: 'busy'; readonly action: PersonEffect }
   /** It was not made. */
   | { readonly kind: 'refused'; readonly code: string; readonly why: string };
 
@@ -133,11 +133,11 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
   /** Tells those who wait for a person that they do, and, when nothing else goes on, those behind them. */
   function tellAsked(state: SessionState): void {
     if (waiting.size === 0 && queue.length === 0) return;
-    const actions = requiredActions(state);
+    const actions = personEffects(state);
     const [first] = actions;
     if (first === undefined) return;
     for (const action of actions) tell(action.call_id, { kind: 'asks', action });
-    if (owesBridge(state)) return;
+    if (!isStuck(state)) return;
     for (const id of [...waiting.keys()]) tell(id, { kind: 'busy', action: first });
     for (const made of queue.splice(0)) made.answer({ kind: 'busy', action: first });
   }
@@ -237,9 +237,9 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
   return {
     call: (tool, args, options = {}) =>
       new Promise((answer) => {
-        const [action] = requiredActions(feed.state());
+        const [action] = personEffects(feed.state());
         if (closed !== null) answer(refusal(closed));
-        else if (action !== undefined && !owesBridge(feed.state())) answer({ kind: 'busy', action });
+        else if (action !== undefined && isStuck(feed.state())) answer({ kind: 'busy', action });
         else if (queue.length >= HOST_CALLS_WAITING_MAX) answer(FULL);
         else {
           const id = brand<'CallId'>(`host-${newId()}`);
@@ -284,6 +284,15 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
   };
 }
 
+/** Whether a person is asked and nothing else goes on: a call that asks while it runs does nothing meanwhile. */
+function isStuck(state: SessionState): boolean {
+  const asking = new Set(personEffects(state).map(({ call_id }) => call_id));
+  if (asking.size === 0) return false;
+  return effects(state).every(
+    (effect) => isPersonEffect(effect) || effect.kind === 'wake' || ('call_id' in effect && asking.has(effect.call_id)),
+  );
+}
+
 /** Whether a call is in the open batch and has not ended. */
 function isOpen({ active_tool_batch: batch }: SessionState, id: CallId): boolean {
   const status = batch === null ? undefined : callStateOf(batch, id)?.status;
@@ -291,17 +300,16 @@ function isOpen({ active_tool_batch: batch }: SessionState, id: CallId): boolean
 }
 
 /** Whether nothing goes on before a person answers for another call. */
-const isBlocked = (state: SessionState, id: CallId): boolean =>
-  askedNow(state, id) === null && !owesBridge(state) && requiredActions(state).length > 0;
+const isBlocked = (state: SessionState, id: CallId): boolean => askedNow(state, id) === null && isStuck(state);
 
 function askedNow(state: SessionState, id: CallId): CallAnswer | null {
-  const action = requiredActions(state).find(({ call_id }) => call_id === id);
+  const action = personEffects(state).find(({ call_id }) => call_id === id);
   return action === undefined ? null : { kind: 'asks', action };
 }
 
 /** For an open call behind another one that waits for a person; null for a call that has ended. */
 function busyNow(state: SessionState, id: CallId): CallAnswer | null {
-  const [action] = requiredActions(state);
+  const [action] = personEffects(state);
   return isOpen(state, id) && action !== undefined ? { kind: 'busy', action } : null;
 }
 

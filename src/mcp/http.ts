@@ -10,14 +10,16 @@ import {
   isLegacyRequest,
 } from '@modelcontextprotocol/server';
 import { SessionId } from '../../schemas/ids.ts';
-import type { Json } from '../../schemas/json.ts';
+import { type Json, isPlainObject } from '../../schemas/json.ts';
 import { HOSTS_MAX, HOST_IDLE_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits-mcp-server.ts';
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import type { Clock } from '../clock.ts';
 import { type Host, openHost } from './host.ts';
 import { newMcpServer, tellOfTools } from './mcp-server.ts';
+import { findHeaderFault } from './param-headers.ts';
 import { newCodec } from './serve-host.ts';
+import { specOf } from './tool-list.ts';
 
 export interface McpHttpOptions {
   readonly clock: Clock;
@@ -25,6 +27,7 @@ export interface McpHttpOptions {
   readonly key: string;
   readonly hostAnswers: boolean;
   readonly place: string;
+  /** Called with faults of this server; what a host did wrong is told that host only. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -67,13 +70,16 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
     const handler: McpHttpHandler = createMcpHandler(() => serverOf(host), {
       legacy: 'reject',
       maxSubscriptions: HOST_SUBSCRIPTIONS_MAX,
-      onerror: onError,
     });
     const untell = tellOfTools(host, () => handler.notify.toolsChanged());
     return entry({
       host,
       sender,
-      fetch: (request, body) => handler.fetch(request, body === undefined ? {} : { parsedBody: body }),
+      fetch: async (request, body) => {
+        const fault = findHeaderFault(request.headers, body, (tool) => specOf(host.state(), tool));
+        if (fault !== null) return refusalOf(new Refused(400, HEADER_MISMATCH, fault), idOf(body));
+        return await handler.fetch(request, body === undefined ? {} : { parsedBody: body });
+      },
       close: async () => {
         untell();
         await handler.close();
@@ -91,7 +97,6 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
     });
     const server = serverOf(host);
     const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));
-    server.onerror = onError;
     await server.connect(transport);
     return entry({
       host,
@@ -196,11 +201,17 @@ class Refused extends Error {
   }
 }
 
-function refusalOf(error: unknown): Response {
+/** MCP 2026-07-28, "Error codes". */
+const HEADER_MISMATCH = -32_020;
+
+const idOf = (body: Json | undefined): Json =>
+  isPlainObject(body) ? ((body['id'] as Json | undefined) ?? null) : null;
+
+function refusalOf(error: unknown, id: Json = null): Response {
   const refused = error instanceof RejectedError ? new Refused(404, -32_602, error.message) : error;
   if (!(refused instanceof Refused)) throw error;
   const { status, code, message } = refused;
-  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
+  return Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status });
 }
 
 /** The session that the address names. */

@@ -17,12 +17,12 @@ import type { JsonObject } from '../../schemas/json.ts';
 import { HOST_HOLD_MS } from '../../schemas/limits-mcp-server.ts';
 import { unreachable } from '../../schemas/rejection.ts';
 import type { Clock } from '../clock.ts';
-import { type RequiredAction, questionDigest, requiredActions } from '../core/status.ts';
+import { type PersonEffect, personEffects } from '../core/status.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { findEnded } from './call-ends.ts';
 import type { Host } from './host.ts';
 import type { CallAnswer } from './host-calls.ts';
-import { type CallToken, askHost, asksMessage, hostAnswer, tellHost, tokenOf } from './questions.ts';
+import { type CallToken, askHost, asksMessage, hostAnswer, questionOf, tellHost, tokenOf } from './questions.ts';
 import { listedResources, readResource } from './resources.ts';
 import { listedTools, outputSchemaOf, specOf } from './tool-list.ts';
 import { errorResult, toolResult } from './tool-result.ts';
@@ -43,7 +43,7 @@ export function newMcpServer(options: McpServerOptions): Server {
   const server = new Server(
     { name: 'refold', version: PACKAGE_VERSION },
     {
-      capabilities: { tools: { listChanged: true }, resources: {} },
+      capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} },
       instructions: `Calls are recorded in the session ${host.session} of refold; some wait for a person.`,
       requestState: { verify: (state, context) => codec.verify(state, context) },
     },
@@ -54,6 +54,9 @@ export function newMcpServer(options: McpServerOptions): Server {
     return callTool({ ...options, server, context }, name, args as JsonObject);
   });
   server.setRequestHandler('resources/list', () => ({ resources: listedResources(host.session) }));
+  // Hosts ask for both where there are resources; there are none of either.
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+  server.setRequestHandler('prompts/list', () => ({ prompts: [] }));
   server.setRequestHandler('resources/read', ({ params }) => readResource(host.client, host.session, params.uri));
   return server;
 }
@@ -103,8 +106,8 @@ async function goOn(asked: Asked, token: CallToken, schema: JsonObject | undefin
   if (token.session !== host.session) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `the call belongs to the session ${token.session}`);
   }
-  const action = requiredActions(host.state()).find(({ call_id }) => call_id === token.call_id);
-  if (action !== undefined && questionDigest(action) === token.question && asked.hostAnswers) {
+  const action = personEffects(host.state()).find(({ call_id }) => call_id === token.call_id);
+  if (action !== undefined && questionOf(action) === token.question && asked.hostAnswers) {
     const event = hostAnswer(action, context.mcpReq.inputResponses, clientName(asked));
     const refused = event === null ? null : await host.submit(event);
     if (refused !== null) return errorResult(refused.code, refused.message);
@@ -137,7 +140,7 @@ async function answered(asked: Asked, answer: CallAnswer, schema: JsonObject | u
   return unreachable(answer);
 }
 
-async function ask(asked: Asked, action: RequiredAction): Promise<Answered> {
+async function ask(asked: Asked, action: PersonEffect): Promise<Answered> {
   const { codec, context, hostAnswers, place } = asked;
   const isModern = context.mcpReq.envelope !== undefined;
   const canShow = capabilitiesOf(asked)?.elicitation !== undefined;

@@ -7,7 +7,7 @@ import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
 import { type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { shownArguments } from '../../schemas/tool-call.ts';
 import { allowing, denying, fulfilling } from '../core/answers.ts';
-import { type RequiredAction, questionDigest } from '../core/status.ts';
+import { type PersonEffect, isElicitation, questionDigest } from '../core/status.ts';
 import { commandFor } from '../shown/shell-word.ts';
 
 /** What a host brings back when it goes on with a call: which call it was, and which question it was asked. */
@@ -19,32 +19,45 @@ export interface CallToken {
   readonly question: Digest;
 }
 
-export const tokenOf = (action: RequiredAction): CallToken => ({
+export const questionOf = (action: PersonEffect): Digest =>
+  isElicitation(action) ? action.question : questionDigest(action);
+
+export const tokenOf = (action: PersonEffect): CallToken => ({
   session: action.session_id,
   batch_id: action.batch_id,
   call_id: action.call_id,
-  question: questionDigest(action),
+  question: questionOf(action),
 });
 
 /** What to do so that the call goes on; `place` names the data directory in commands, where it is not the usual one. */
-export function howToAnswer(action: RequiredAction, place: string): string {
+export function howToAnswer(action: PersonEffect, place: string): string {
   return action.kind === 'agent.tool_use'
     ? `${commandFor('approve', action, place)}, or ${commandFor('deny', action, place)}`
     : commandFor('answer', action, `--text "…"${place === '' ? '' : ` ${place}`}`);
 }
 
-export const asksMessage = (action: RequiredAction, place: string): string =>
+export const asksMessage = (action: PersonEffect, place: string): string =>
   `the call ${action.call_id} of ${action.tool_name} waits for a person at refold. To answer: ${howToAnswer(action, place)}`;
 
-/** The key of the one question that a result asks. */
-const KEY = 'answer';
+const formGiven = (action: PersonEffect): JsonObject | undefined =>
+  action.kind === 'agent.custom_tool_use' ? action.output_schema : undefined;
+
+/** The key of the one question that a result asks: the title of its form, where that is a plain name. */
+function keyOf(action: PersonEffect): string {
+  const form = isElicitation(action) ? action.asked.schema : formGiven(action);
+  const title = form?.['title'];
+  return typeof title === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(title) ? title : 'answer';
+}
 
 /** Puts the question to the person of the host. */
-export function askHost(action: RequiredAction, state: string): InputRequiredResult {
+export function askHost(action: PersonEffect, state: string): InputRequiredResult {
   return inputRequired({
     requestState: state,
     inputRequests: {
-      [KEY]: inputRequired.elicit({ message: messageOf(action), requestedSchema: formOf(action) as FormSchema }),
+      [keyOf(action)]: inputRequired.elicit({
+        message: messageOf(action),
+        requestedSchema: formOf(action) as FormSchema,
+      }),
     },
   });
 }
@@ -55,7 +68,7 @@ export function tellHost(message: string, state: string, canShow: boolean): Inpu
   const requestedSchema: FormSchema = { type: 'object', properties: {} };
   return inputRequired({
     requestState: state,
-    inputRequests: { [KEY]: inputRequired.elicit({ message: `${message} Then go on.`, requestedSchema }) },
+    inputRequests: { go_on: inputRequired.elicit({ message: `${message} Then go on.`, requestedSchema }) },
   });
 }
 
@@ -64,7 +77,12 @@ type FormSchema = Exclude<
   { readonly '~standard': unknown }
 >;
 
-function messageOf(action: RequiredAction): string {
+function messageOf(action: PersonEffect): string {
+  if (isElicitation(action)) {
+    const { message, url, from } = action.asked;
+    const asks = from === undefined ? '' : `${from} asks: `;
+    return `${asks}${message}${url === undefined ? '' : ` (${url})`}`;
+  }
   if (action.kind === 'agent.custom_tool_use') {
     const message = action.arguments?.['message'];
     if (typeof message === 'string' && message !== '') return message;
@@ -77,7 +95,11 @@ function messageOf(action: RequiredAction): string {
 /** Characters of the arguments in a question; the digest names all of them. */
 const SHOWN_CHARS = 2_000;
 
-function formOf(action: RequiredAction): object {
+function formOf(action: PersonEffect): object {
+  if (isElicitation(action)) {
+    const { schema } = action.asked;
+    return schema !== undefined && isForm(schema) ? schema : { type: 'object', properties: {} };
+  }
   if (action.kind === 'agent.tool_use') {
     return {
       type: 'object',
@@ -104,12 +126,17 @@ const isChoices = ({ type, items }: Readonly<Record<string, unknown>>): boolean 
   type === 'array' && isPlainObject(items) && (items['enum'] !== undefined || items['anyOf'] !== undefined);
 
 /** What the person of the host answered; null when they did not. */
-export function hostAnswer(action: RequiredAction, responses: unknown, by: string): Ingress | null {
-  const response = isPlainObject(responses) ? responses[KEY] : undefined;
+export function hostAnswer(action: PersonEffect, responses: unknown, by: string): Ingress | null {
+  const response = isPlainObject(responses) ? responses[keyOf(action)] : undefined;
   if (!isPlainObject(response)) return null;
   const { action: chosen } = response;
   if (chosen !== 'accept' && chosen !== 'decline') return null;
   const content = isPlainObject(response['content']) ? (response['content'] as JsonObject) : {};
+  if (isElicitation(action)) {
+    const { batch_id, call_id, attempt, question } = action;
+    const answer = { kind: 'user.elicitation_result', batch_id, call_id, attempt, question, by } as const;
+    return chosen === 'accept' ? { ...answer, action: 'accept', content } : { ...answer, action: 'decline' };
+  }
   if (action.kind === 'agent.tool_use') {
     const { decision } = content;
     if (chosen === 'accept' && decision === 'allow') return allowing(action, by);

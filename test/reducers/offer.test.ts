@@ -244,6 +244,55 @@ describe('the search', () => {
   });
 });
 
+describe('an offer that is pinned anew', () => {
+  const held = { run_id: brand<'RunId'>('run-1'), turn: 1 };
+  const more = (of: Session, generate: typeof held) => ({
+    ...{ toolset: 'mcp.late', owner: 'outside', trust: 'first' as const, generate },
+    tools: [toolsetTool('mcp.late.x', 0)],
+    of,
+  });
+
+  test('has the tools of a toolset that came before its model was asked', () => {
+    const run = small(8).runRequested();
+    const { of, ...fields } = more(run, held);
+    const after = of.takes('ToolsetSet', fields);
+    expect(offered(run)).toEqual(['look', 'list']);
+    expect(offered(after)).toEqual(['look', 'list', 'mcp__late__x']);
+    expect(after.state.run?.offer).toBe(after.state.effective_tools);
+  });
+
+  test('stays as it is when the event names no generate', () => {
+    const run = small(8).runRequested();
+    const { of, generate: _left, ...fields } = more(run, held);
+    expect(offered(of.takes('ToolsetSet', fields))).toEqual(['look', 'list']);
+  });
+
+  test.each([
+    ['no run', () => small(8), held, 'run_not_active', '/generate'],
+    [
+      'another run',
+      () => small(8).runRequested(),
+      { ...held, run_id: brand<'RunId'>('run-2') },
+      'wrong_run',
+      '/generate/run_id',
+    ],
+    ['another turn', () => small(8).runRequested(), { ...held, turn: 2 }, 'wrong_turn', '/generate/turn'],
+    [
+      'a model that has answered',
+      () =>
+        small(8)
+          .runRequested()
+          .observed([call('a', 'look')]),
+      held,
+      'wrong_phase',
+      '/generate',
+    ],
+  ] as const)('is refused with %s', (_what, from, generate, code, path) => {
+    const { of, ...fields } = more(from(), generate);
+    expect(of.refusal('ToolsetSet', fields)).toMatchObject({ code, path });
+  });
+});
+
 describe('what was found', () => {
   const ids = (count: number, name = 't') => Array.from({ length: count }, (_, at) => brand<'ToolId'>(`${name}${at}`));
 

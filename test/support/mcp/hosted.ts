@@ -1,5 +1,6 @@
 // A host outside, in one process: an engine in memory, a bridge that runs a few tools, and an MCP client on two streams. Time of
 // the host's calls is virtual; `passes` lets a batch begin.
+import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { vi } from 'vitest';
 import { Client } from '@modelcontextprotocol/client';
@@ -62,6 +63,10 @@ export interface Hosted {
   /** Lets the batch begin once so many calls wait for one, or for their end. */
   readonly passes: (calls?: number) => Promise<void>;
   connect(options?: ConnectOptions): Promise<Client>;
+  /** Serves two streams until the host closes them. */
+  serve(input: PassThrough, output: PassThrough): Promise<void>;
+  /** A connection that takes bytes, and the messages that come back. */
+  raw(): { readonly input: PassThrough; readonly answers: unknown[] };
   /** Another host of the same session, as after a restart of the server. */
   reopened(): Promise<Hosted>;
   close(): Promise<void>;
@@ -103,19 +108,20 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
     const clock = newVirtualClock();
     const host = await openHost({ client: engine.client, clock, ...(session === undefined ? { create } : { session }) });
     const ends = new AbortController();
+    const serve = (input: PassThrough, output: PassThrough) =>
+      serveHost({ host, clock, key: KEY, hostAnswers, place: '' }, { input, output }, ends.signal);
     return {
       host,
       clock,
       ran,
       release,
       passes: async (calls = 1) => {
-        await vi.waitUntil(() => host.calls.open() >= calls);
+        await vi.waitUntil(() => host.calls.open() >= calls, { timeout: 20_000 });
         await clock.advance(HOST_WINDOW_MS);
       },
       connect: async ({ modern = false, capabilities = {}, autoFulfil = true, onToolsChanged } = {}) => {
         const [up, down] = [new PassThrough(), new PassThrough()];
-        const options = { host, clock, key: KEY, hostAnswers, place: '' };
-        void serveHost(options, { input: up, output: down }, ends.signal).catch(() => undefined);
+        void serve(up, down).catch(() => undefined);
         const client = new Client(
           { name: 'test-host', version: '1' },
           {
@@ -128,6 +134,14 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
         );
         await client.connect(pipeTransport(down, up));
         return client;
+      },
+      serve,
+      raw: () => {
+        const [input, output] = [new PassThrough(), new PassThrough()];
+        const answers: unknown[] = [];
+        createInterface({ input: output }).on('line', (line) => answers.push(JSON.parse(line)));
+        void serve(input, output).catch(() => undefined);
+        return { input, answers };
       },
       reopened: () => open(host.session),
       close: async () => {
