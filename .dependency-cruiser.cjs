@@ -83,7 +83,12 @@ module.exports = {
       from: { pathNot: '^(src/testing|test)/' },
       to: { path: '^src/testing/' },
     },
-    only('bridge', '^bridge/', '^(reducers|src)/', '^src/(client|core|files|shown|skills)/|^src/clock|^src/toolsets/mcp-'),
+    only(
+      'bridge',
+      '^bridge/',
+      '^(reducers|src)/',
+      '^src/(client|core|files|shown|skills)/|^src/clock|^src/toolsets/mcp-',
+    ),
     only('bridge-process', '^bridge/(?!process/)', '^bridge/process/', NONE),
     only('bridge-loop', '^bridge/(?!process/|index)', '^bridge/loop', NONE),
     only(

@@ -39,7 +39,7 @@ import { type BridgeLedger, noBridgeLedger } from './ledger/bridge-ledger.ts';
 import { recover } from './ledger/recover.ts';
 import type { BridgeLogLine, Log } from './log.ts';
 import type { Provider } from './providers/provider.ts';
-import { createRedactor } from './secrets/redactor.ts';
+import { type Redactor, createRedactor } from './secrets/redactor.ts';
 import { type ToolsetReporter, newToolsetReporter } from './toolsets/toolset-reporter.ts';
 import type { ToolsetSource } from './toolsets/toolset-source.ts';
 
@@ -155,10 +155,7 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
     submitGrants,
   });
   const blobs = newBlobReader(client, link);
-  const putBlob: PutBlob = async (bytes) => {
-    if (redactor.has(bytes)) throw new Error('the bytes contain a secret; store them without it');
-    return mustBe(await link.ask('put_blob', () => client.putBlob(bytes)));
-  };
+  const putBlob = newPutBlob(client, link, redactor);
   const startReady = (): void => calls.startReady();
   const shared = { client, owner, outbox, leases, putBlob, clock, log, redactor };
   const models = newModelRunners(options, { ...shared, blobs, link });
@@ -201,6 +198,13 @@ function assemble(options: BridgeOptions, work: RunningWork, ended: AbortSignal)
   };
   return parts;
 }
+
+const newPutBlob =
+  (client: EngineClient, link: Link, redactor: Redactor): PutBlob =>
+  async (bytes) => {
+    if (redactor.has(bytes)) throw new Error('the bytes contain a secret; store them without it');
+    return mustBe(await link.ask('put_blob', () => client.putBlob(bytes)));
+  };
 
 type ModelParts = Omit<Parameters<typeof newGenerateRunner>[0], 'provider' | 'keepResponses' | 'putEvidence'>;
 

@@ -41,9 +41,15 @@ async function runAll() {
     for (const name of scenarios) {
       const failure = await failureOf(name, await server.urlOf(name));
       const reason = expected[name];
-      const kind = failure === null ? (reason === undefined ? 'passed' : 'stale') : reason === undefined ? 'failed' : 'expected';
+      const kind =
+        failure === null ? (reason === undefined ? 'passed' : 'stale') : reason === undefined ? 'failed' : 'expected';
       counts[kind === 'stale' || kind === 'failed' ? 'wrong' : kind] += 1;
-      const why = { passed: '', stale: `: it passes; remove it from expected-failures.json`, failed: `: ${failure}`, expected: `: ${reason}` };
+      const why = {
+        passed: '',
+        stale: `: it passes; remove it from expected-failures.json`,
+        failed: `: ${failure}`,
+        expected: `: ${reason}`,
+      };
       process.stdout.write(`${kind.padEnd(8)} ${name}${why[kind]}\n`);
     }
   } finally {

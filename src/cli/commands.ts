@@ -151,7 +151,10 @@ export function addProcesses(program: Program): void {
     .option('--host-answers', 'at /mcp: the answers of the host’s person count; a host may answer by itself')
     .option('--catalog <path>', 'the tools of this JSON file or directory, for new sessions (default: $CATALOG_DIR)')
     .option('--exit-with-parent', 'exit when standard input ends');
+  addBridge(program);
+}
 
+function addBridge(program: Program): void {
   command(
     program,
     'bridge',

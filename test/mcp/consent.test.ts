@@ -19,7 +19,9 @@ const first = (): RequiredAction => actions()[0] ?? expect.fail('no call waits f
 /** The events of one kind in the log. */
 async function recorded<K extends Ingress['kind']>(kind: K) {
   const records = await must(hosted.host.client.records(hosted.host.session));
-  return records.flatMap((record) => (record.kind === 'commit' ? record.events : [])).filter((event) => event.kind === kind);
+  return records
+    .flatMap((record) => (record.kind === 'commit' ? record.events : []))
+    .filter((event) => event.kind === kind);
 }
 
 type Text = { readonly content: readonly { readonly text: string }[]; readonly isError?: boolean };
@@ -159,7 +161,7 @@ describe('what a host brings back', () => {
   async function waiting(): Promise<string> {
     const asked = raw({});
     await hosted.passes();
-    return (asked.then((result) => (result as unknown as { requestState: string }).requestState));
+    return asked.then((result) => (result as unknown as { requestState: string }).requestState);
   }
 
   test('a changed state is refused, and nothing is recorded', async () => {

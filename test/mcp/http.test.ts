@@ -55,7 +55,10 @@ test.each([false, true])('tools are listed, called and told of (modern: %s)', as
   const client = await connected(url, modern);
   expect((await client.listTools()).tools).toHaveLength(5);
   expect(await client.callTool({ name: 'count', arguments: {} })).toMatchObject({ structuredContent: { n: 1 } });
-  const batch = [client.callTool({ name: 'look', arguments: { at: 'a' } }), client.callTool({ name: 'risky', arguments: {} })];
+  const batch = [
+    client.callTool({ name: 'look', arguments: { at: 'a' } }),
+    client.callTool({ name: 'risky', arguments: {} }),
+  ];
   if (!modern) expect((await Promise.all(batch))[1]).toMatchObject({ isError: true });
   else await batch[0];
   expect(hosted.ran).toHaveLength(2);

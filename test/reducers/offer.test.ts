@@ -247,7 +247,10 @@ describe('the search', () => {
 describe('an offer that is pinned anew', () => {
   const held = { run_id: brand<'RunId'>('run-1'), turn: 1 };
   const more = (of: Session, generate: typeof held) => ({
-    ...{ toolset: 'mcp.late', owner: 'outside', trust: 'first' as const, generate },
+    toolset: 'mcp.late',
+    owner: 'outside',
+    trust: 'first' as const,
+    generate,
     tools: [toolsetTool('mcp.late.x', 0)],
     of,
   });
@@ -268,27 +271,32 @@ describe('an offer that is pinned anew', () => {
   });
 
   test.each([
-    ['no run', () => small(8), held, 'run_not_active', '/generate'],
-    [
-      'another run',
-      () => small(8).runRequested(),
-      { ...held, run_id: brand<'RunId'>('run-2') },
-      'wrong_run',
-      '/generate/run_id',
-    ],
-    ['another turn', () => small(8).runRequested(), { ...held, turn: 2 }, 'wrong_turn', '/generate/turn'],
-    [
-      'a model that has answered',
-      () =>
-        small(8)
-          .runRequested()
-          .observed([call('a', 'look')]),
-      held,
-      'wrong_phase',
-      '/generate',
-    ],
-  ] as const)('is refused with %s', (_what, from, generate, code, path) => {
-    const { of, ...fields } = more(from(), generate);
+    { what: 'no run', from: small(8), generate: held, code: 'run_not_active', path: '/generate' },
+    {
+      what: 'another run',
+      from: small(8).runRequested(),
+      generate: { ...held, run_id: brand<'RunId'>('run-2') },
+      code: 'wrong_run',
+      path: '/generate/run_id',
+    },
+    {
+      what: 'another turn',
+      from: small(8).runRequested(),
+      generate: { ...held, turn: 2 },
+      code: 'wrong_turn',
+      path: '/generate/turn',
+    },
+    {
+      what: 'a model that has answered',
+      from: small(8)
+        .runRequested()
+        .observed([call('a', 'look')]),
+      generate: held,
+      code: 'wrong_phase',
+      path: '/generate',
+    },
+  ])('is refused with $what', ({ from, generate, code, path }) => {
+    const { of, ...fields } = more(from, generate);
     expect(of.refusal('ToolsetSet', fields)).toMatchObject({ code, path });
   });
 });

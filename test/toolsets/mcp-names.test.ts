@@ -1,5 +1,5 @@
 // Names of MCP tools are unique, and do not depend on what else there is.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolId, ToolName } from '../../schemas/ids.ts';
 import { mcpExecutorTool, mcpToolId, mcpToolName } from '../../src/toolsets/mcp-names.ts';

@@ -50,14 +50,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     output.line(paint.yellow(message));
     output.object({ event: 'notice', message });
   };
-  const tokens = await openTokens(dataDir).catch((error: unknown) => {
-    const code = storageCode(String(codeOf(error)));
-    const next = code === 'storage_full' ? '. Free some space, then start it again.' : '';
-    throw new CommandFailure(
-      code,
-      `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}${next}`,
-    );
-  });
+  const tokens = await openTokens(dataDir).catch((error: unknown) => refuseTokens(dataDir, error));
   let engineOpened: Engine | null = null;
   const catalog = await openServedCatalog(command.catalog, output, () => engineOpened);
   const bounds = {
@@ -97,9 +90,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     throw new CommandFailure('storage_failed', reasonOf(error));
   });
   const stop = stopRequest(command.exitWithParent);
-  output.object({ event: 'ready', url: serving.url, pid: process.pid, data_dir: dataDir });
-  output.line(`engine ${paint.bold(serving.url)}  data ${dataDir}  tokens ${tokenDirectory(dataDir)}`);
-  output.line(`page   ${paint.bold(`${serving.url}/`)}  which gets its token from: refold open`);
+  tellReady(output, dataDir, serving.url);
   for (const message of engine.notices) notify(message);
   for (const { message } of engine.faults) {
     output.line(paint.yellow(`unavailable: ${message}`));
@@ -115,6 +106,18 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   await engine.close();
   await serving.close();
   return 0;
+}
+
+function refuseTokens(dataDir: string, error: unknown): never {
+  const code = storageCode(String(codeOf(error)));
+  const next = code === 'storage_full' ? '. Free some space, then start it again.' : '';
+  throw new CommandFailure(code, `the tokens in ${tokenDirectory(dataDir)} cannot be used: ${reasonOf(error)}${next}`);
+}
+
+function tellReady(output: Output, dataDir: string, url: string): void {
+  output.object({ event: 'ready', url, pid: process.pid, data_dir: dataDir });
+  output.line(`engine ${paint.bold(url)}  data ${dataDir}  tokens ${tokenDirectory(dataDir)}`);
+  output.line(`page   ${paint.bold(`${url}/`)}  which gets its token from: refold open`);
 }
 
 /** What answers hosts at `/mcp`; it is loaded with the first of them. */

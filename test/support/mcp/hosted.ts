@@ -106,7 +106,11 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
 
   async function open(session?: SessionId): Promise<Hosted> {
     const clock = newVirtualClock();
-    const host = await openHost({ client: engine.client, clock, ...(session === undefined ? { create } : { session }) });
+    const host = await openHost({
+      client: engine.client,
+      clock,
+      ...(session === undefined ? { create } : { session }),
+    });
     const ends = new AbortController();
     const serve = (input: PassThrough, output: PassThrough) =>
       serveHost({ host, clock, key: KEY, hostAnswers, place: '' }, { input, output }, ends.signal);
@@ -130,7 +134,8 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
             ...(onToolsChanged === undefined
               ? {}
               : { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } } }),
-            ...(modern ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {}) },
+            ...(modern ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {}),
+          },
         );
         await client.connect(pipeTransport(down, up));
         return client;
