@@ -87,7 +87,7 @@ module.exports = {
       'bridge',
       '^bridge/',
       '^(reducers|src)/',
-      '^src/(client|core|files|shown|skills)/|^src/clock|^src/toolsets/mcp-',
+      '^src/(client|core|files|shown|skills)/|^src/(clock|version)|^src/toolsets/mcp-',
     ),
     only('bridge-process', '^bridge/(?!process/)', '^bridge/process/', NONE),
     only('bridge-loop', '^bridge/(?!process/|index)', '^bridge/loop', NONE),

@@ -1,8 +1,9 @@
 // Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
-export * from './limits-skills.ts';
-export * from './limits-toolsets.ts';
-
+export * from './limits/mcp.ts';
+export * from './limits/mcp-server.ts';
 export * from './limits/questions.ts';
+export * from './limits/skills.ts';
+export * from './limits/toolsets.ts';
 
 /** Longest work of the engine in one turn of the event loop, in milliseconds. Then the rest waits for the next turn. */
 export const TURN_MS_MAX = 8;
@@ -781,4 +782,4 @@ export const SIM_PATIENCE_MS = 900_000;
 /** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
 export const SIM_SHRINKS_MAX = 300;
 
-export * from './limits-mcp.ts';
+export * from './limits/mcp.ts';

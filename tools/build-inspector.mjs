@@ -42,6 +42,8 @@ const { metafile } = await build({
   alias: {
     '#sha256': at('schemas/sha256/noble.ts'),
     '#client-platform': at('src/client/platform/web.ts'),
+    // The same modules in the form that a bundler can leave parts out of; Node cannot import them.
+    'fp-ts/lib': 'fp-ts/es6',
   },
   define: { 'process.env.NODE_ENV': '"production"' },
   legalComments: 'none',

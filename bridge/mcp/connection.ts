@@ -35,7 +35,7 @@ export interface ConnectionPorts {
 }
 
 /** The extension by which a server may answer a call with a task. */
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** Throws when the server cannot be reached, or does not speak the protocol. */
 export async function connectTo(

@@ -1,6 +1,6 @@
 // Secrets by reference: `${env:NAME}` in a value of the configuration stands for a variable of the bridge. What a reference
 // stands for is known only while a server is started; the redactor that comes with it keeps it out of records and logs.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { isSecretName } from '../../src/files/secret-variables.ts';
 import type { HttpSettings, StdioSettings } from '../../src/toolsets/mcp-config-transport.ts';
 
@@ -31,12 +31,6 @@ export function resolveSettings<T extends StdioSettings | HttpSettings>(
   if (missing.size > 0) return left([...missing].toSorted());
   for (const value of writtenSecrets(resolved)) secrets.add(value);
   return right({ settings: resolved, secrets: [...secrets] });
-}
-
-/** The names that the settings refer to. */
-export function referencesIn(settings: StdioSettings | HttpSettings): readonly string[] {
-  const found = resolveSettings(settings, {});
-  return isLeft(found) ? found.left : [];
 }
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;

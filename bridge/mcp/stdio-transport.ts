@@ -97,7 +97,7 @@ export class ServerFault extends Error {
 }
 
 /** The whole lines of each chunk; null when a line is too long. */
-export function newLines(bytesMax = MCP_MESSAGE_BYTES_MAX): (chunk: Buffer) => Iterable<string | null> {
+function newLines(bytesMax = MCP_MESSAGE_BYTES_MAX): (chunk: Buffer) => Iterable<string | null> {
   let begun: Buffer[] = [];
   let bytes = 0;
   return function* lines(chunk) {

@@ -11,7 +11,7 @@ import { withCatalog } from '../executors/catalog-executor.ts';
 import { withChangingTools } from '../executors/changing-tools.ts';
 import { type Executor, type Executors, combineExecutors } from '../executors/executors.ts';
 import { hostExecutor } from '../executors/host-executor.ts';
-import type { Skills } from '../executors/open-skills.ts';
+import type { Skills } from '../toolsets/open-skills.ts';
 import { SandboxRefused } from '../host/exec/sandbox.ts';
 import { userFilesIn } from '../host/workspace/user-files.ts';
 import { type Host, openHost } from '../host/open-host.ts';
@@ -112,7 +112,7 @@ async function main(): Promise<void> {
 /** Null without a directory of skills: nothing is read or watched then, and no YAML reader is loaded. */
 async function openBridgeSkills({ skills, skillsTrust, undoOnly }: MainOptions): Promise<BridgeSkills | null> {
   if (skills.length === 0 || undoOnly) return null;
-  const { openSkills } = await import('../executors/open-skills.ts');
+  const { openSkills } = await import('../toolsets/open-skills.ts');
   const { skillExecutor } = await import('../executors/skill-executor.ts');
   const source = await openSkills({
     directories: skills,

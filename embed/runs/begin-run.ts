@@ -14,9 +14,8 @@ import {
   digestText,
   makeSessionId,
 } from '../../schemas/index.ts';
-import { ownTools } from '../../reducers/toolsets/members.ts';
 import { type EngineClient, RejectedError, must, mustBe } from '../../src/client/index.ts';
-import type { FoldedEvent } from '../../src/core/index.ts';
+import { type FoldedEvent, ownTools } from '../../src/core/index.ts';
 import { storeText } from './contents.ts';
 import type { Local } from './open-local.ts';
 import { isSame } from './same-value.ts';

@@ -1,9 +1,9 @@
 // Gives an unfinished session the tools that the program has now. A call that an earlier version of the program left is judged
 // by what its tool says of itself today: consent to the old definition is no consent to the new code.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { ownTools } from '../../reducers/toolsets/members.ts';
 import type { SessionId, ToolSpec } from '../../schemas/index.ts';
 import { type EngineClient, must } from '../../src/client/index.ts';
+import { ownTools } from '../../src/core/index.ts';
 import { isSame } from './same-value.ts';
 
 /**

@@ -3,6 +3,7 @@ export { computeEffectiveTools, type EffectiveToolsInput } from '../../reducers/
 export { decideConsent, type ConsentDecision } from '../../reducers/consent.ts';
 export { planBatch, planHash, type PlanContext } from '../../reducers/planner.ts';
 export type { RuleSet } from '../../reducers/rules/rule-set.ts';
+export { ownTools } from '../../reducers/toolsets/members.ts';
 export { CALL_TRANSITIONS } from '../../reducers/call-status.ts';
 export { RUN_TRANSITIONS } from '../../reducers/run-phases.ts';
 export { canonicalBytes, digest } from '../../schemas/canonical.ts';

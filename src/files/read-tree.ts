@@ -4,7 +4,7 @@
 // be read as a whole is not read at all. Synchronous, so nothing of this process runs in between.
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, opendirSync, readSync } from 'node:fs';
 import { Buffer, isUtf8 } from 'node:buffer';
-import { SOURCE_ENTRIES_MAX } from '../../schemas/limits-skills.ts';
+import { SOURCE_ENTRIES_MAX } from '../../schemas/limits.ts';
 import { reasonOf } from './file-failure.ts';
 
 export interface TreeFile {

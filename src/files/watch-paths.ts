@@ -3,7 +3,7 @@
 // the paths are also looked at now and then. A report means that something may have changed: the reader compares what it reads.
 import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
-import { WATCH_LOOK_MS, WATCH_PATHS_MAX, WATCH_SETTLE_MS } from '../../schemas/limits-skills.ts';
+import { WATCH_LOOK_MS, WATCH_PATHS_MAX, WATCH_SETTLE_MS } from '../../schemas/limits.ts';
 
 export interface WatchOptions {
   /**

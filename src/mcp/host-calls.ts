@@ -15,7 +15,7 @@ import {
   HOST_SUBMITS_MAX,
   HOST_SUBMIT_AGAIN_MS,
   HOST_WINDOW_MS,
-} from '../../schemas/limits-mcp-server.ts';
+} from '../../schemas/limits.ts';
 import { CALLS_PER_BATCH_MAX } from '../../schemas/limits.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import { HOSTS_MAX, HOST_IDLE_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOSTS_MAX, HOST_IDLE_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import type { Clock } from '../clock.ts';

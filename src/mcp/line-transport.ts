@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Json, isPlainObject, parseJson } from '../../schemas/json.ts';
-import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits.ts';
 
 export function newLineTransport(input: Readable, output: Writable): Transport {
   const reader = newLineReader(HOST_LINE_BYTES_MAX);

@@ -14,7 +14,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../schemas/json.ts';
-import { HOST_HOLD_MS } from '../../schemas/limits-mcp-server.ts';
+import { HOST_HOLD_MS } from '../../schemas/limits.ts';
 import { unreachable } from '../../schemas/rejection.ts';
 import type { Clock } from '../clock.ts';
 import { type PersonEffect, personEffects } from '../core/status.ts';

@@ -4,7 +4,7 @@ import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Resourc
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { Json } from '../../schemas/json.ts';
-import { HOST_TIMELINE_TURNS_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOST_TIMELINE_TURNS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { must } from '../client/must.ts';
 import { foldStored } from '../client/watch/stored-stream.ts';

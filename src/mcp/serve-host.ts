@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { createRequestStateCodec } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { HOST_STATE_TTL_S, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOST_STATE_TTL_S, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
 import type { Clock } from '../clock.ts';
 import type { Host } from './host.ts';
 import { newLineTransport } from './line-transport.ts';

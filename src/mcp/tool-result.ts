@@ -3,7 +3,7 @@ import { type CallToolResult, type ContentBlock, isCallToolResult } from '@model
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Attachment } from '../../schemas/content.ts';
 import type { JsonObject } from '../../schemas/json.ts';
-import { HOST_BLOB_BYTES_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOST_BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { storedText } from '../client/stored-arguments.ts';
 import type { EndedCall } from './call-ends.ts';

@@ -30,6 +30,7 @@ const bundle = (): Promise<BuildResult<{ write: false; metafile: true }>> =>
     alias: {
       '#sha256': inRepository('schemas/sha256/noble.ts'),
       '#client-platform': inRepository('src/client/platform/web.ts'),
+      'fp-ts/lib': 'fp-ts/es6',
     },
     conditions: ['browser'],
     define: { 'process.env.NODE_ENV': '"production"' },

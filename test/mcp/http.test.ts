@@ -1,7 +1,7 @@
 // `/mcp` over a real server: the guards of every other route, hosts of both protocols, and what one may see of another.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, test } from 'vitest';
-import { HOSTS_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOSTS_MAX } from '../../schemas/limits.ts';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { systemClock } from '../../src/clock.ts';
 import { newMcpHttp } from '../../src/mcp/http.ts';

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits.ts';
 import { newLineReader } from '../../src/mcp/line-transport.ts';
 import { type Hosted, newHosted } from '../support/mcp/hosted.ts';
 

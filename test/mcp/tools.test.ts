@@ -3,7 +3,7 @@ import { ProtocolError } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { brand } from '../../schemas/ids.ts';
 import { must } from '../../src/client/must.ts';
-import { HOST_CALLS_WAITING_MAX } from '../../schemas/limits-mcp-server.ts';
+import { HOST_CALLS_WAITING_MAX } from '../../schemas/limits.ts';
 import { COUNT, LOOK, SLOW, type Hosted, newHosted } from '../support/mcp/hosted.ts';
 
 let hosted: Hosted;

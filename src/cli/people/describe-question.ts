@@ -26,7 +26,7 @@ export function describeQuestion({ tool_name, asked, due_at_ms }: Elicitation): 
 const SCHEMA_CHARS_MAX = 4_000;
 
 /** A field of the answer, as a list shows it. */
-export function fieldLine({ name, kind, note, choices, required, proposed }: QuestionField): string {
+function fieldLine({ name, kind, note, choices, required, proposed }: QuestionField): string {
   const what = kind === 'choice' ? choices.join(' | ') : kind.replace('_', '/');
   const more = [...(required ? [] : ['optional']), ...(proposed === null ? [] : [`proposed: ${proposed}`])];
   const end = more.length === 0 ? '' : paint.dim(` (${visible(more.join(', '))})`);

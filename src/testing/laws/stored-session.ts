@@ -23,7 +23,6 @@ import { stateDigest } from '../../core/state-digest.ts';
 import { type Folded, foldEvent } from '../../core/step.ts';
 import type { JournalCommit, JournalEvent, StoredPackage } from '../../journal/journal.ts';
 import type { Judge } from './judge.ts';
-import type { RecordedToolset } from './toolset-law.ts';
 
 /** One call that a model made, and what is recorded about it. */
 export interface CallEntry {
@@ -51,6 +50,12 @@ export interface CallEntry {
   named: PreviewedFiles | null;
   /** It ended without a result: it was lost, or cancelled with its run. */
   ended: boolean;
+}
+
+/** A toolset as the events tell it: its definitions, and those that were approved, by tool id. */
+export interface RecordedToolset {
+  readonly present: ReadonlyMap<string, Digest>;
+  readonly approved: ReadonlyMap<string, Digest>;
 }
 
 /** A grant as the events tell it: the tool, and the arguments of the call that it was given for. */

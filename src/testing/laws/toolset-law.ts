@@ -6,12 +6,6 @@ import { definitionDigest, toolsetNamedBy } from '../../../schemas/toolset.ts';
 import type { Judge } from './judge.ts';
 import type { FoldedEvent, StoredSession } from './stored-session.ts';
 
-/** A toolset as the events tell it: its definitions, and those that were approved, by tool id. */
-export interface RecordedToolset {
-  readonly present: ReadonlyMap<string, Digest>;
-  readonly approved: ReadonlyMap<string, Digest>;
-}
-
 /** A toolset of the session has the tool, with a definition that was not approved. */
 export function isQuarantined({ toolsets }: StoredSession, id: string): boolean {
   const { present, approved } = toolsets.get(toolsetNamedBy(id) ?? '') ?? {};

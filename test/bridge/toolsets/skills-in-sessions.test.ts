@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { hostExecutor } from '../../../bridge/executors/host-executor.ts';
-import { type Skills, openSkills } from '../../../bridge/executors/open-skills.ts';
+import { type Skills, openSkills } from '../../../bridge/toolsets/open-skills.ts';
 import { skillExecutor } from '../../../bridge/executors/skill-executor.ts';
 import { combineExecutors } from '../../../bridge/executors/executors.ts';
 import { runBridge } from '../../../bridge/loop.ts';

@@ -143,6 +143,7 @@ const SUCCESSES: readonly Case[] = [
   to('getBlob', 'reads', 200, { id: BLOB }),
   to('backup', 'reads all', 200),
   to('metrics', 'reads', 200),
+  to('reloadCatalog', 'reads it again', 200),
   to('askCode', 'asks', 201, { json: { scope: 'viewer', name: 'ada' } }),
   to('pages', 'lists', 200),
 ];

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createParser } from 'eventsource-parser';
+import { right } from 'fp-ts/lib/Either.js';
+import { digestText } from '../../../schemas/canonical.ts';
 import { type JsonObject, isPlainObject } from '../../../schemas/json.ts';
 import { pointerSegment } from '../../../schemas/rejection.ts';
 import { openFileBlobs } from '../../../src/blobs/file-blobs.ts';
@@ -16,6 +18,9 @@ import { serve } from '../../../src/server/serve.ts';
 import { fixedTokens } from '../../../src/server/tokens.ts';
 
 export const TOKENS = { operator: 'o'.repeat(40), bridge: 'b'.repeat(40), viewer: 'v'.repeat(40) } as const;
+
+/** What the server answers a request to read its catalog again. */
+const RELOADED = { changed: false, digest: digestText(''), tools: 0 };
 
 export interface ApiRequest {
   readonly method: string;
@@ -52,7 +57,7 @@ export async function serveApi(): Promise<ServedApi> {
   const serving = await serve(engine.client, {
     tokens: fixedTokens(TOKENS),
     port: 0,
-    operations: Promise.resolve(engine),
+    operations: Promise.resolve({ ...engine, reloadCatalog: () => Promise.resolve(right(RELOADED)) }),
     pageDirectory: directory,
   });
   const port = Number(new URL(serving.url).port);

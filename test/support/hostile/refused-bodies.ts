@@ -66,9 +66,12 @@ const documents: readonly (readonly [string, string | Buffer, number, RejectionC
   ['a field of every object', '{"constructor":{}}', 400, 'invalid_shape'],
 ];
 
-const JSON_PATHS = Object.values(ROUTES)
-  .filter(({ method, path }) => method === 'POST' && path !== '/v1/blobs')
-  .map(({ path }) => path.replace(':id', HOSTILE_SESSION));
+const JSON_PATHS = (Object.keys(ROUTES) as readonly RouteName[])
+  .filter((name) => {
+    const { body } = ROUTE_SHAPES[name] as { readonly body?: object };
+    return body !== undefined && 'jsonSchema' in body;
+  })
+  .map((name) => ROUTES[name].path.replace(':id', HOSTILE_SESSION));
 
 /** Each document at one route, those that are refused by their shape at every one. */
 const bodies: readonly Row[] = documents.flatMap(([what, body, status, code], index) =>

@@ -10,7 +10,7 @@ import { runBridge } from '../../../bridge/loop.ts';
 import { BRIDGE } from '../../../schemas/access.ts';
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
 import { type SessionId, brand } from '../../../schemas/ids.ts';
-import { HOST_WINDOW_MS } from '../../../schemas/limits-mcp-server.ts';
+import { HOST_WINDOW_MS } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { openMemoryBlobs } from '../../../src/blobs/memory-blobs.ts';
 import { must } from '../../../src/client/must.ts';

@@ -13,7 +13,7 @@ import { brand } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { systemClock } from '../../../src/clock.ts';
 
-export const RAW_SERVER = fileURLToPath(new URL('raw-server.mjs', import.meta.url));
+const RAW_SERVER = fileURLToPath(new URL('raw-server.mjs', import.meta.url));
 
 /** The settings of a server of raw lines that behaves as `trick` says. */
 export const raw = (trick: string, option = '', more: JsonObject = {}): JsonObject => ({

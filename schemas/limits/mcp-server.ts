@@ -1,6 +1,4 @@
 // The limits of the MCP server: what one host outside may ask of it.
-import { BODY_BYTES_MAX } from './limits.ts';
-
 /** Milliseconds in which the calls of a host join one batch, counted from the first of them. Later ones join the next. */
 export const HOST_WINDOW_MS = 10;
 /** Calls of one host that wait for a batch; one more is refused, and the host told to call again later. */
@@ -8,7 +6,7 @@ export const HOST_CALLS_WAITING_MAX = 256;
 /** Characters of JSON in the arguments of one batch of a host; the call that would exceed it begins the next. */
 export const HOST_BATCH_CHARS_MAX = 262_144;
 /** Bytes of one line of a host; a longer one is skipped to its end and answered with an error. */
-export const HOST_LINE_BYTES_MAX = BODY_BYTES_MAX;
+export const HOST_LINE_BYTES_MAX = 1_048_576;
 /** Calls of one host that ended last and are kept in memory; an earlier one that the host comes back for is read from the log. */
 export const HOST_ENDED_KEPT_MAX = 256;
 /** Milliseconds that a call which a host retries is held while it still waits for a person, before it is told so again. */

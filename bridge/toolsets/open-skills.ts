@@ -4,7 +4,7 @@ import { watchPaths } from '../../src/files/watch-paths.ts';
 import { type SkillFault, type SkillSet, readSkills } from '../../src/skills/read-skills.ts';
 import { SKILL_TOOLSET, skillTools } from '../../src/skills/skill-tools.ts';
 import { SKILLS_OWNER } from '../../src/skills/toolset-event.ts';
-import type { ToolsetSource } from '../toolsets/toolset-source.ts';
+import type { ToolsetSource } from './toolset-source.ts';
 
 export interface Skills extends ToolsetSource {
   /** As they were last read. */
