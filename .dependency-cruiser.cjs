@@ -76,6 +76,7 @@ module.exports = {
       '^src/engine/(sessions|append|leases|faults|catalog-follow|edge/(content-check|measure-again|session-times|tool-definitions))',
     ),
     only('server', '^src/server/', '^src/', '^src/(server|client|files)/|^src/(turns|version|core/stream/|core/steps)'),
+    only('mcp', '^src/mcp/', '^src/', '^src/(mcp|client|core)/|^src/(clock|version)|^src/shown/shell-word'),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {
       name: 'nothing-imports-testing',
@@ -159,6 +160,7 @@ module.exports = {
     packages('engine', '^src/engine/', 'ajv|fp-ts'),
     packages('testing', '^src/testing/', 'fast-check|fp-ts'),
     packages('server', '^src/server/', 'hono|@hono/node-server|fp-ts'),
+    packages('mcp', '^src/mcp/', '@modelcontextprotocol/server|fp-ts'),
     packages('cli', '^src/cli/', 'commander|diff|picocolors|fp-ts'),
     packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts'),
     packages('bridge', '^bridge/(?!mcp/)', 'eventsource-parser|fp-ts|io-ts'),

@@ -61,12 +61,12 @@ function redirectOf(from: URL, { status, headers }: Response): URL | null {
 async function refusePrivate({ hostname, host }: URL, { addressesOf }: FetchPorts): Promise<void> {
   const name = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(name) === 0 ? await addressesOf(name) : [name];
-  const inside = addresses.find(isPrivate);
+  const inside = addresses.find(isPrivateAddress);
   if (inside !== undefined)
     throw new RefusedRequest(`${host} has the private address ${inside}; a server may not lead there`);
 }
 
-export function isPrivate(address: string): boolean {
+export function isPrivateAddress(address: string): boolean {
   // An IPv4 address that is written as one of IPv6 is compared with the IPv4 networks.
   return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }

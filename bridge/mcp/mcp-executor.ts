@@ -13,11 +13,11 @@ import type { Log } from '../log.ts';
 import type { ToolsetSource } from '../toolsets/toolset-source.ts';
 import { watchConfig } from './config-file.ts';
 import type { Variables } from './references.ts';
-import { questionOf } from './questions.ts';
+import { callQuestionOf } from './questions.ts';
 import { type SchemaThread, newSchemaThread } from './schema-thread.ts';
 import type { Server, ServerPorts } from './server.ts';
 import { newServers } from './servers.ts';
-import { runTool } from './tool-run.ts';
+import { runMcpTool } from './tool-run.ts';
 
 export interface McpOptions {
   /** The configuration file; it need not exist. */
@@ -106,7 +106,7 @@ const elicitFor =
   (server: string): ServerPorts['onElicit'] =>
   async (params) => {
     const calls = [...(running.get(server) ?? [])].filter(({ ask }) => ask !== undefined);
-    const question = questionOf(params, server);
+    const question = callQuestionOf(params, server);
     const [only] = calls;
     if (calls.length !== 1 || isLeft(question) || only?.ask === undefined) return { action: 'cancel' };
     const { action, content } = await only.ask(question.right);
@@ -137,7 +137,7 @@ async function run(
   const calls = running.get(name) ?? new Set();
   running.set(name, calls.add(context));
   try {
-    return server.redactor().value(await runTool({ ...ports, server, tool, args, context }));
+    return server.redactor().value(await runMcpTool({ ...ports, server, tool, args, context }));
   } finally {
     calls.delete(context);
   }

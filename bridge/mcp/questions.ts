@@ -13,7 +13,7 @@ interface Elicited {
 }
 
 /** Left: why nobody is asked, for people. */
-export function questionOf(params: unknown, server: string): Either<string, CallQuestion> {
+export function callQuestionOf(params: unknown, server: string): Either<string, CallQuestion> {
   const read = readElicited(params);
   if (isLeft(read)) return read;
   const { message, schema, url } = read.right;
@@ -42,7 +42,8 @@ export function questionOfRequests(
     read.push([key, elicited.right]);
   }
   const [only] = read;
-  if (read.length === 1 && only !== undefined) return questionOf((requests[only[0]] as JsonObject)['params'], server);
+  if (read.length === 1 && only !== undefined)
+    return callQuestionOf((requests[only[0]] as JsonObject)['params'], server);
   const properties = read.map(([key, { message, schema }]) => [
     key,
     { ...(schema ?? { type: 'object' }), description: message },

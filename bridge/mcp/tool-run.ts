@@ -35,7 +35,7 @@ export interface ToolRun {
   readonly clock: BridgeClock;
 }
 
-export async function runTool(run: ToolRun): Promise<CallReport | CallAsk> {
+export async function runMcpTool(run: ToolRun): Promise<CallReport | CallAsk> {
   try {
     const { resume } = run.context;
     const noted = resume?.handle === undefined ? null : handleNoted(resume.handle);

@@ -189,7 +189,14 @@ function skillDirectories(named: readonly string[] = [], workspace = '.'): reado
   return isDirectory(own) ? [own] : [];
 }
 
-const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+/** False, too, where a part of the path is no directory: whoever opens the workspace says so. */
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false;
+  }
+}
 
 function sessionId(value: string): SessionId {
   if (SessionId.is(value)) return value;

@@ -5,11 +5,14 @@ import type { ToolSpec } from '../../schemas/tool-spec.ts';
 export interface OfferedTool {
   /** Canonical JSON of all that the source said of the tool: what it is pinned by. */
   readonly definition: string;
+  /** What the session gets of it. */
   readonly spec: ToolSpec;
 }
 
 export interface OfferedToolset {
+  /** Its name: `mcp.<server>`, `skill` or `catalog`. */
   readonly toolset: string;
+  /** All of its tools. */
   readonly tools: readonly OfferedTool[];
   /** `first`: while nothing of the toolset is approved, these definitions are, at once. */
   readonly trust: 'first' | null;

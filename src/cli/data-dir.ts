@@ -19,7 +19,7 @@ export function dataDirOf(option: string | undefined): string {
 }
 
 /** How commands for people name a data directory: not at all when it is the usual one. */
-export const placeOf = (dataDir: string): string =>
+export const directoryOf = (dataDir: string): string =>
   dataDir === dataDirOf(undefined) ? '' : `--data-dir ${shellWord(dataDir)}`;
 
 /** The directories that no tool may read or write: this data directory, and the one that other engines use by default. */

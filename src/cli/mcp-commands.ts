@@ -27,7 +27,7 @@ function addMcpServe(program: Program): void {
     'serve [session]',
     'an MCP server on standard input and output: a new session, or one to go on with',
     async (options, [session]) => {
-      const [{ mcpServeCommand }, { placeOf }] = await Promise.all([
+      const [{ mcpServeCommand }, { directoryOf }] = await Promise.all([
         import('./commands/mcp/serve.ts'),
         import('./data-dir.ts'),
       ]);
@@ -35,7 +35,7 @@ function addMcpServe(program: Program): void {
       const policy = textOption(options, 'policy');
       return await mcpServeCommand({
         dataDir: directory,
-        place: placeOf(directory),
+        place: directoryOf(directory),
         workspace: workspaceOf(options),
         sandbox: textOption(options, 'sandbox') ?? 'auto',
         hostAnswers: options['hostAnswers'] === true,

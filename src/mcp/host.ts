@@ -37,7 +37,7 @@ export interface HostOptions {
   readonly newId?: () => string;
 }
 
-export async function openHost({ client, clock, session: named, create = {}, newId }: HostOptions): Promise<Host> {
+export async function openMcpHost({ client, clock, session: named, create = {}, newId }: HostOptions): Promise<Host> {
   const config = { ...HOST_CONFIG, host_session_open: true };
   const session = named ?? (await must(client.createSession({ ...create, config }))).session_id;
   const feed = await openFeed(client, session);

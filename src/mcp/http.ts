@@ -15,7 +15,7 @@ import { HOSTS_MAX, HOST_IDLE_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/l
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import type { Clock } from '../clock.ts';
-import { type Host, openHost } from './host.ts';
+import { type Host, openMcpHost } from './host.ts';
 import { newMcpServer, tellOfTools } from './mcp-server.ts';
 import { findHeaderFault } from './param-headers.ts';
 import { newCodec } from './serve-host.ts';
@@ -66,7 +66,7 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
 
   /** Without a connection: a server for each request, over one session. */
   async function shared({ client, sender }: McpRequest, session: SessionId | undefined): Promise<Connected> {
-    const host = await openHost({ client, clock, ...(session === undefined ? {} : { session }) });
+    const host = await openMcpHost({ client, clock, ...(session === undefined ? {} : { session }) });
     const handler: McpHttpHandler = createMcpHandler(() => serverOf(host), {
       legacy: 'reject',
       maxSubscriptions: HOST_SUBSCRIPTIONS_MAX,
@@ -90,7 +90,7 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
 
   /** With a connection: one server for it, from its first request to its last. */
   async function own({ client, sender }: McpRequest, id: string, session: SessionId | undefined): Promise<Connected> {
-    const host = await openHost({ client, clock, ...(session === undefined ? {} : { session }) });
+    const host = await openMcpHost({ client, clock, ...(session === undefined ? {} : { session }) });
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => forget(id),

@@ -22,7 +22,7 @@ import { PACKAGE_VERSION } from '../version.ts';
 import { findEnded } from './call-ends.ts';
 import type { Host } from './host.ts';
 import type { CallAnswer } from './host-calls.ts';
-import { type CallToken, askHost, asksMessage, hostAnswer, questionOf, tellHost, tokenOf } from './questions.ts';
+import { type CallToken, askHost, asksMessage, hostAnswer, hostQuestionOf, tellHost, tokenOf } from './questions.ts';
 import { listedResources, readResource } from './resources.ts';
 import { listedTools, outputSchemaOf, specOf } from './tool-list.ts';
 import { errorResult, toolResult } from './tool-result.ts';
@@ -107,7 +107,7 @@ async function goOn(asked: Asked, token: CallToken, schema: JsonObject | undefin
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `the call belongs to the session ${token.session}`);
   }
   const action = personEffects(host.state()).find(({ call_id }) => call_id === token.call_id);
-  if (action !== undefined && questionOf(action) === token.question && asked.hostAnswers) {
+  if (action !== undefined && hostQuestionOf(action) === token.question && asked.hostAnswers) {
     const event = hostAnswer(action, context.mcpReq.inputResponses, clientName(asked));
     const refused = event === null ? null : await host.submit(event);
     if (refused !== null) return errorResult(refused.code, refused.message);

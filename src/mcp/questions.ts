@@ -19,14 +19,14 @@ export interface CallToken {
   readonly question: Digest;
 }
 
-export const questionOf = (action: PersonEffect): Digest =>
+export const hostQuestionOf = (action: PersonEffect): Digest =>
   isElicitation(action) ? action.question : questionDigest(action);
 
 export const tokenOf = (action: PersonEffect): CallToken => ({
   session: action.session_id,
   batch_id: action.batch_id,
   call_id: action.call_id,
-  question: questionOf(action),
+  question: hostQuestionOf(action),
 });
 
 /** What to do so that the call goes on; `place` names the data directory in commands, where it is not the usual one. */

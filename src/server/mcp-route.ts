@@ -15,12 +15,20 @@ import { problemResponse } from './problem.ts';
 
 /** What speaks the protocol. */
 export interface McpDoor {
-  answer(request: {
-    readonly request: Request;
-    readonly body: Json | undefined;
-    readonly client: EngineClient;
-    readonly sender: string;
-  }): Promise<Response>;
+  /** Answers one request of a host. */
+  answer(asked: HostRequest): Promise<Response>;
+}
+
+/** A request of a host, which the guards let through. */
+interface HostRequest {
+  /** As it came, without its body. */
+  readonly request: Request;
+  /** Its body; undefined when it has none. */
+  readonly body: Json | undefined;
+  /** The client that its token allows. */
+  readonly client: EngineClient;
+  /** Names the holder of the token: hosts without a connection that have one token share a session. */
+  readonly sender: string;
 }
 
 interface McpRouteOptions {

@@ -79,6 +79,7 @@ export function readSkillHead(text: string, folder: string): SkillHead | readonl
 
 function parseFields(text: string): JsonObject | string {
   if (/^(?:\.\.\.|%)/m.test(text)) return 'has a directive or an end of document; leave both out';
+  if (nestsDeeply(text)) return `has more than ${BRACKETS_OPEN_MAX} brackets open at a time; simplify it`;
   const lineCounter = new LineCounter();
   try {
     const document = parseDocument(text, { ...PLAIN, lineCounter });
@@ -96,6 +97,20 @@ function parseFields(text: string): JsonObject | string {
     // Nesting that exhausts the stack.
     return `is no YAML that can be read (${error instanceof Error ? error.name : 'unknown'}); simplify it`;
   }
+}
+
+/** No field needs more; what nests without end costs the reader of YAML much more than its length. */
+const BRACKETS_OPEN_MAX = 256;
+
+/** Counts brackets wherever they stand, because it takes a reader of YAML to know which are text. */
+function nestsDeeply(text: string): boolean {
+  let open = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    open += bracket === '[' || bracket === '{' ? 1 : -1;
+    if (open > BRACKETS_OPEN_MAX) return true;
+    if (open < 0) open = 0;
+  }
+  return false;
 }
 
 const PLAIN = {

@@ -1,6 +1,7 @@
 // The configuration of MCP servers: the common `mcpServers` file, with fields of refold's own. Every fault says where it is. A
 // server with a fault is left out, and the others stay; a file that is no such file at all changes nothing.
-import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
+import { type Either, chain, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CALL_TIMEOUT_MS_MAX, MCP_CONFIG_BYTES_MAX, MCP_SERVERS_MAX } from '../../schemas/limits.ts';
 import { pointerSegment } from '../../schemas/rejection.ts';
@@ -69,16 +70,24 @@ function readEntry(name: string, entry: unknown): Either<ConfigFault, ServerSett
     return fail('', `${what} cannot name a server: take 1 to 32 of a-z 0-9 _ -, the first a letter or digit`);
   }
   if (!isPlainObject(entry)) return fail('', 'must be an object with "command" or "url"');
-  const ours = ownFields(entry as JsonObject, fail);
-  if (isLeft(ours)) return ours;
-  if (ours.right.disabled) return right(null);
+  return pipe(
+    ownFields(entry as JsonObject, fail),
+    chain(({ disabled, ...ours }) =>
+      disabled
+        ? right(null)
+        : pipe(
+            readTransport(entry as JsonObject, fail),
+            map((transport) => ({ name, transport, ...ours })),
+          ),
+    ),
+  );
+}
+
+function readTransport(entry: JsonObject, fail: Fail): Either<ConfigFault, StdioSettings | HttpSettings> {
   const isStdio = 'command' in entry;
   if (isStdio === 'url' in entry)
     return fail('', 'must have either "command" (a local server) or "url" (a server over HTTP)');
-  const transport = isStdio ? stdioFields(entry as JsonObject, fail) : httpFields(entry as JsonObject, fail);
-  if (isLeft(transport)) return transport;
-  const { trust, trustHints, timeoutMs } = ours.right;
-  return right({ name, transport: transport.right, trust, trustHints, timeoutMs });
+  return isStdio ? stdioFields(entry, fail) : httpFields(entry, fail);
 }
 
 type OwnFields = Pick<ServerSettings, 'trust' | 'trustHints' | 'timeoutMs'> & { readonly disabled: boolean };

@@ -4,7 +4,7 @@ import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts
 import { MCP_SCHEMA_CHARS_MAX, MCP_SCHEMA_DEPTH_MAX, MCP_SCHEMA_VALUES_MAX } from '../../schemas/limits.ts';
 
 /** Why the schema cannot be used; null when it can. */
-export function schemaFault(schema: unknown): string | null {
+export function mcpSchemaFault(schema: unknown): string | null {
   if (!isPlainObject(schema)) return 'is not an object';
   const { $schema: dialect } = schema;
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECTS.test(dialect)))

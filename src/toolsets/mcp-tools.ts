@@ -13,7 +13,7 @@ import {
 } from '../../schemas/limits.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import { mcpExecutorTool, mcpToolId, mcpToolName } from './mcp-names.ts';
-import { schemaFault } from './mcp-schema.ts';
+import { mcpSchemaFault } from './mcp-schema.ts';
 
 /** What the operator says of a server. */
 export interface McpSource {
@@ -49,11 +49,11 @@ export function mcpTool(source: McpSource, said: unknown): Either<LeftOut, McpTo
   if (named.length > MCP_TOOL_NAME_CHARS_MAX)
     return out(`its name is longer than ${MCP_TOOL_NAME_CHARS_MAX} characters`);
   const { inputSchema, outputSchema } = said;
-  const faultOfInput = schemaFault(inputSchema);
+  const faultOfInput = mcpSchemaFault(inputSchema);
   if (faultOfInput !== null) return out(`its inputSchema ${faultOfInput}`);
   if (!isPlainObject(inputSchema) || inputSchema['type'] !== 'object')
     return out('its inputSchema is not of the type object');
-  const faultOfOutput = outputSchema === undefined ? null : schemaFault(outputSchema);
+  const faultOfOutput = outputSchema === undefined ? null : mcpSchemaFault(outputSchema);
   if (faultOfOutput !== null) return out(`its outputSchema ${faultOfOutput}`);
   if (!isJson(said)) return out('it holds what cannot be recorded, such as -0, half a character or the key __proto__');
   const definition = canonicalText(said);

@@ -48,7 +48,7 @@ describe("September's bash", () => {
   });
 
   test('is the example of the documents, which a check finds nothing wrong with', async () => {
-    const { tools, faults } = await readCatalog('examples/catalog', noPause);
+    const { tools, faults } = await readCatalog('docs/bash-catalog.json', noPause);
     expect(faults).toEqual([]);
     expect(tools.map(({ spec }) => [spec.tool_name, spec.executor])).toEqual([
       ['bash', { kind: 'effect', effect_kind: 'host.exec' }],

@@ -48,7 +48,7 @@ async function opened(entries: readonly object[], more: Partial<CatalogOptions> 
   });
   if (!('current' in catalog)) throw new Error(JSON.stringify(catalog));
   onTestFinished(() => catalog.close());
-  return { catalog: catalog as OpenCatalog, write, applied, onFaults, end, file };
+  return { catalog, write, applied, onFaults, end, file };
 }
 
 const namesOf = (catalog: OpenCatalog): readonly string[] => catalog.current().tools.map(({ name }) => name);
@@ -150,8 +150,5 @@ test('an engine without a catalog has none to reload', async () => {
   onTestFinished(() => serving.close());
   const headers = { authorization: `Bearer ${'o'.repeat(64)}` };
   const answer = await fetch(`${serving.url}/admin/reload-catalog`, { method: 'POST', headers });
-  expect([answer.status, (await answer.json()) as unknown]).toEqual([
-    404,
-    expect.objectContaining({ code: 'not_found' }),
-  ]);
+  expect([answer.status, await answer.json()]).toEqual([404, expect.objectContaining({ code: 'not_found' })]);
 });

@@ -25,7 +25,7 @@ let engine: Started;
 beforeAll(async () => {
   [home, workspace] = [await freshDirectory(), await freshDirectory(true)];
   data = join(home, 'data');
-  await writeFile(join(home, 'bash.json'), await readFile('examples/catalog/bash.json'));
+  await writeFile(join(home, 'bash.json'), await readFile('docs/bash-catalog.json'));
   writeFiles(workspace, {
     '.refold/skills/greet/SKILL.md': skillText('greet', COMMAND),
     '.refold/skills/greet/go.sh': 'cat; echo hello from a skill\n',
@@ -41,7 +41,7 @@ async function run(turns: readonly RecordedTurn[], ...more: readonly string[]) {
   const ran = await refoldBuilt([...args, ...more], { OPENAI_MODEL: undefined });
   const results = new Map<string, string>();
   const listed = jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout);
-  // Ids begin with the time.
+  // They are listed by id, and ids begin with the time.
   const session = String(
     listed
       .map(({ session_id }) => session_id)
@@ -86,7 +86,13 @@ test('a run has the skills of its workspace and the catalog of its engine from i
     'catalog',
     'explain',
     'bash',
-    ...['--catalog', join(home, 'bash.json'), '--session', session, '--data-dir', data, '--json'],
+    '--catalog',
+    join(home, 'bash.json'),
+    '--session',
+    session,
+    '--data-dir',
+    data,
+    '--json',
   ]);
   expect(jsonLines(explained.stdout)[0]).toMatchObject({ effective: true, spec: { tool_name: 'bash' } });
 });
@@ -108,7 +114,7 @@ test('the engine reads its catalog again when it is asked to, and keeps it when 
   };
   await writeFile(join(home, 'bash.json'), '{"name": "bash"}');
   expect(await reload()).toMatchObject([422, { code: 'catalog_invalid' }]);
-  const bash = JSON.parse(await readFile('examples/catalog/bash.json', 'utf8')) as object;
+  const bash = JSON.parse(await readFile('docs/bash-catalog.json', 'utf8')) as object;
   await writeFile(join(home, 'bash.json'), JSON.stringify([bash, { ...bash, name: 'line' }]));
   expect((await reload())[0]).toBe(200);
   const { results } = await run([

@@ -93,7 +93,7 @@ describe('a head that is refused', () => {
     '__proto__ inside a field': [withField('a: {__proto__: {admin: true}}'), '', /__proto__/],
     'a key that is no text': [withField('? [a]\n: b'), '', /strings/],
     'not a number': [withField('a: .nan'), '', /JSON/],
-    'deep nesting': [withField(`a: ${'['.repeat(10_000)}${']'.repeat(10_000)}`), '', /YAML|JSON/],
+    'deep nesting': [withField(`a: ${'['.repeat(10_000)}${']'.repeat(10_000)}`), '', /brackets/],
     'no name': ['---\ndescription: x\n---\n', '/name', /is required/],
     'a name in capitals': ['---\nname: Demo\ndescription: x\n---\n', '/name', /a to z/],
     'a name that is too long': [`---\nname: ${'a'.repeat(65)}\ndescription: x\n---\n`, '/name', /1 to 64/],
@@ -133,10 +133,11 @@ describe('a head that is refused', () => {
     expect(faultsOf(text).map(({ at }) => at)).toEqual(['/name', '/description', '/run', '/input_schema']);
   });
 
-  test('the text of a bomb is refused before it takes long', () => {
-    const started = performance.now();
-    expect(faultsOf(withField(`a: ${'{a: '.repeat(12_000)}`))).not.toEqual([]);
-    expect(performance.now() - started).toBeLessThan(2_000);
+  test('nesting without end is refused before the YAML is read, which would take long', () => {
+    const [fault] = faultsOf(withField(`a: ${'{a: '.repeat(12_000)}`));
+    expect(fault?.message).toMatch(/more than 256 brackets/);
+    const deep = `a: ${'['.repeat(60)}${']'.repeat(60)}`;
+    expect(faultsOf(withField(deep))).toEqual([]);
   });
 });
 

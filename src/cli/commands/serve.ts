@@ -11,7 +11,7 @@ import { keepPublished } from '../../server/published-address.ts';
 import { openTokens } from '../../server/tokens.ts';
 import type { McpHttp } from '../../mcp/http.ts';
 import { digestText } from '../../../schemas/canonical.ts';
-import { makeDataDir, placeOf } from '../data-dir.ts';
+import { makeDataDir, directoryOf } from '../data-dir.ts';
 import { namingHolder } from '../engine-address.ts';
 import { mustBe } from '../../client/must.ts';
 import { CommandFailure, type Output } from '../output.ts';
@@ -129,7 +129,7 @@ function newMcpDoor({ dataDir, hostAnswers = false }: ServeCommand, onError: (er
       readToken(tokenFile(dataDir, 'operator')),
     ]);
     const key = digestText(`refold mcp serve\n${token}`);
-    return newMcpHttp({ clock: backgroundClock, key, hostAnswers, place: placeOf(dataDir), onError });
+    return newMcpHttp({ clock: backgroundClock, key, hostAnswers, place: directoryOf(dataDir), onError });
   };
   return {
     open: () => (opening ??= load()),

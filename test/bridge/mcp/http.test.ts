@@ -2,7 +2,7 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { RefusedRequest, guardedFetch, isPrivate } from '../../../bridge/mcp/guarded-fetch.ts';
+import { RefusedRequest, guardedFetch, isPrivateAddress } from '../../../bridge/mcp/guarded-fetch.ts';
 import { open, raw } from '../../support/mcp/opened.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, message: Said) => void;
@@ -151,7 +151,7 @@ describe('a request that a server leads to', () => {
     '::ffff:10.0.0.1',
     '::ffff:a00:1',
   ])('is not made when its host has the private address %s', async (address) => {
-    expect(isPrivate(address)).toBe(true);
+    expect(isPrivateAddress(address)).toBe(true);
     const fetching = guardedFetch('https://example.com/mcp', ports([address]))('https://login.example.org/token');
     await expect(fetching).rejects.toThrow(RefusedRequest);
   });

@@ -1,7 +1,8 @@
 // Requests whose bodies are refused: by their type, as JSON, and by their shape.
-import { ROUTES } from '../../../schemas/access.ts';
+import { ROUTES, type RouteName } from '../../../schemas/access.ts';
 import { BODY_BYTES_MAX, BODY_VALUES_MAX, JSON_DEPTH_MAX } from '../../../schemas/limits.ts';
 import type { RejectionCode } from '../../../schemas/rejection.ts';
+import { ROUTE_SHAPES } from '../../../src/server/api/route-shapes.ts';
 import { HOSTILE_SESSION, type Row, get, of, post } from './refused-row.ts';
 
 const types: readonly Row[] = [

@@ -18,7 +18,7 @@ import { withAccess } from '../../../src/client/with-access.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { startEngine } from '../../../src/engine/engine.ts';
 import { openMemoryJournal } from '../../../src/journal/memory-journal.ts';
-import { type Host, openHost } from '../../../src/mcp/host.ts';
+import { type Host, openMcpHost } from '../../../src/mcp/host.ts';
 import { serveHost } from '../../../src/mcp/serve-host.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
 import { type VirtualClock, newVirtualClock } from '../engine/virtual-clock.ts';
@@ -106,7 +106,7 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
 
   async function open(session?: SessionId): Promise<Hosted> {
     const clock = newVirtualClock();
-    const host = await openHost({
+    const host = await openMcpHost({
       client: engine.client,
       clock,
       ...(session === undefined ? { create } : { session }),

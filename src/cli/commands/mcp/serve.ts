@@ -32,9 +32,9 @@ export interface McpServeCommand {
 
 export async function mcpServeCommand(command: McpServeCommand): Promise<number> {
   // Loaded here only: no other command needs the protocol.
-  const [{ openHost }, { serveHost }] = await Promise.all([
-    import('../../mcp/host.ts'),
-    import('../../mcp/serve-host.ts'),
+  const [{ openMcpHost }, { serveHost }] = await Promise.all([
+    import('../../../mcp/host.ts'),
+    import('../../../mcp/serve-host.ts'),
   ]);
   const { dataDir, policy, place, hostAnswers } = command;
   const stop = new AbortController();
@@ -52,7 +52,7 @@ export async function mcpServeCommand(command: McpServeCommand): Promise<number>
     if (command.bridge) started.push(await startBridge(command, url, session));
     const create = { session_id: session, ...(policy === undefined ? {} : { consent: CONSENT_PRESETS[policy] }) };
     const named = command.session === undefined ? { create } : { session };
-    const host = await openHost({ client, clock: systemClock, ...named });
+    const host = await openMcpHost({ client, clock: systemClock, ...named });
     tell(`session ${session}, data ${dataDir}`);
     const serving = { host, clock: systemClock, key: digestText(`refold mcp serve\n${token}`), hostAnswers, place };
     const onError = (error: Error): void => tell(error.message);

@@ -52,9 +52,9 @@ export async function mcpCommand(command: McpCommand, output: Output): Promise<n
 
 function list(file: string, { servers, disabled, faults }: McpConfig, output: Output): number {
   for (const settings of servers) {
-    output.object({ event: 'mcp_server', server: settings.name, ...placeOf(settings), trust: settings.trust });
+    output.object({ event: 'mcp_server', server: settings.name, ...directoryOf(settings), trust: settings.trust });
     output.line(
-      `${paint.bold(settings.name)}  ${visible(Object.values(placeOf(settings)).join(' '))}${settings.trust === null ? '' : '  trusted first'}`,
+      `${paint.bold(settings.name)}  ${visible(Object.values(directoryOf(settings)).join(' '))}${settings.trust === null ? '' : '  trusted first'}`,
     );
   }
   for (const name of disabled) {
@@ -71,7 +71,7 @@ function list(file: string, { servers, disabled, faults }: McpConfig, output: Ou
 }
 
 /** Without arguments, which may hold secrets. */
-const placeOf = ({ transport }: ServerSettings): Readonly<Record<string, string>> =>
+const directoryOf = ({ transport }: ServerSettings): Readonly<Record<string, string>> =>
   transport.kind === 'stdio' ? { command: transport.command } : { url: transport.url };
 
 function entryOf({ argv, url, headers, env, trustFirst }: McpCommand): JsonObject {
