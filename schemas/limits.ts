@@ -782,4 +782,3 @@ export const SIM_PATIENCE_MS = 900_000;
 /** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
 export const SIM_SHRINKS_MAX = 300;
 
-export * from './limits/mcp.ts';

@@ -28,7 +28,7 @@ function addMcpServe(program: Program): void {
     'an MCP server on standard input and output: a new session, or one to go on with',
     async (options, [session]) => {
       const [{ mcpServeCommand }, { directoryOf }] = await Promise.all([
-        import('./commands/mcp/serve.ts'),
+        import('./sources/mcp-serve.ts'),
         import('./data-dir.ts'),
       ]);
       const directory = await dataDir(options);

@@ -1,6 +1,6 @@
 // The options and help of `refold mcp add`, `remove` and `list`: which MCP servers the bridges of a data directory run.
 import { Command, Option } from 'commander';
-import type { McpCommand } from './commands/mcp/servers.ts';
+import type { McpCommand } from './sources/mcp-servers.ts';
 import { type Options, type Program, command, dataDir, textOption, textsOption } from './command.ts';
 
 export function addMcpConfig(program: Program): void {
@@ -53,7 +53,7 @@ const run =
     [name, ...argv]: readonly string[],
     output: Parameters<Parameters<typeof command>[3]>[2],
   ) => {
-    const { mcpCommand } = await import('./commands/mcp/servers.ts');
+    const { mcpCommand } = await import('./sources/mcp-servers.ts');
     const [file, url] = [textOption(options, 'mcpConfig'), textOption(options, 'url')];
     return await mcpCommand(
       {

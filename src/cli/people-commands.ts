@@ -148,7 +148,7 @@ export function addToolsets(program: Program): void {
     'toolsets <session|list|approve|remove> [session] [toolset]',
     'list the tools from outside that a session has, approve definitions after a look at them, or remove a toolset',
     async (options, [first = '', second = '', toolset], output) => {
-      const { TOOLSETS_ACTIONS, toolsetsCommand } = await import('./outside/toolsets.ts');
+      const { TOOLSETS_ACTIONS, toolsetsCommand } = await import('./sources/toolsets.ts');
       const action = TOOLSETS_ACTIONS.find((known) => known === first);
       const request = {
         action: action ?? 'list',

@@ -3,14 +3,14 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { type JsonObject, isPlainObject, parseJson } from '../../../../schemas/json.ts';
-import { MCP_CONFIG_BYTES_MAX } from '../../../../schemas/limits.ts';
-import { makeDirectory } from '../../../files/directories.ts';
-import { codeOf, reasonOf } from '../../../files/file-failure.ts';
-import { paint } from '../../../shown/paint.ts';
-import { visible } from '../../../shown/visible.ts';
-import { type McpConfig, NO_SERVERS, type ServerSettings, parseConfig } from '../../../toolsets/mcp-config.ts';
-import { CommandFailure, type Output } from '../../output.ts';
+import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
+import { MCP_CONFIG_BYTES_MAX } from '../../../schemas/limits.ts';
+import { makeDirectory } from '../../files/directories.ts';
+import { codeOf, reasonOf } from '../../files/file-failure.ts';
+import { paint } from '../../shown/paint.ts';
+import { visible } from '../../shown/visible.ts';
+import { type McpConfig, NO_SERVERS, type ServerSettings, parseConfig } from '../../toolsets/mcp-config.ts';
+import { CommandFailure, type Output } from '../output.ts';
 
 export interface McpCommand {
   readonly action: 'add' | 'remove' | 'list';

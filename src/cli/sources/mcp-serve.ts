@@ -1,19 +1,19 @@
 // `refold mcp serve`: an MCP server on standard input and output, over one session. Standard output holds nothing but messages.
 import { randomUUID } from 'node:crypto';
-import { digestText } from '../../../../schemas/canonical.ts';
-import { type SessionId, makeSessionId } from '../../../../schemas/ids.ts';
-import { connect } from '../../../client/http-client.ts';
-import { must } from '../../../client/must.ts';
-import { readToken, tokenFile } from '../../../client/token-file.ts';
-import { systemClock } from '../../../clock.ts';
-import { refuseStranger } from '../../../files/listening-user.ts';
-import { visible } from '../../../shown/visible.ts';
-import { CONSENT_PRESETS, type ConsentPreset } from '../../../toolsets/consent-presets.ts';
-import { bridgeStateDir, makeDataDir, ownDirectories } from '../../data-dir.ts';
-import { findEngine } from '../../engine-address.ts';
-import { type KeptChild, keepGoing } from '../../keep-going.ts';
-import { type Child, startBridgeProcess, startEngineProcess } from '../../processes.ts';
-import { stopRequest } from '../../until-stopped.ts';
+import { digestText } from '../../../schemas/canonical.ts';
+import { type SessionId, makeSessionId } from '../../../schemas/ids.ts';
+import { connect } from '../../client/http-client.ts';
+import { must } from '../../client/must.ts';
+import { readToken, tokenFile } from '../../client/token-file.ts';
+import { systemClock } from '../../clock.ts';
+import { refuseStranger } from '../../files/listening-user.ts';
+import { visible } from '../../shown/visible.ts';
+import { CONSENT_PRESETS, type ConsentPreset } from '../../toolsets/consent-presets.ts';
+import { bridgeStateDir, makeDataDir, ownDirectories } from '../data-dir.ts';
+import { findEngine } from '../engine-address.ts';
+import { type KeptChild, keepGoing } from '../keep-going.ts';
+import { type Child, startBridgeProcess, startEngineProcess } from '../processes.ts';
+import { stopRequest } from '../until-stopped.ts';
 
 export interface McpServeCommand {
   readonly dataDir: string;
@@ -33,8 +33,8 @@ export interface McpServeCommand {
 export async function mcpServeCommand(command: McpServeCommand): Promise<number> {
   // Loaded here only: no other command needs the protocol.
   const [{ openMcpHost }, { serveHost }] = await Promise.all([
-    import('../../../mcp/host.ts'),
-    import('../../../mcp/serve-host.ts'),
+    import('../../mcp/host.ts'),
+    import('../../mcp/serve-host.ts'),
   ]);
   const { dataDir, policy, place, hostAnswers } = command;
   const stop = new AbortController();
