@@ -201,7 +201,7 @@ function leaseOf(of: Session, id: string) {
 
 describe('random streams', () => {
   test('are mostly accepted and partly refused, so they are meaningful', () => {
-    const seeds = seedsTo(roundsOf(25, 400));
+    const seeds = seedsTo(roundsOf(36, 400));
     const walks = seeds.map((seed) => walk(seed, LENGTH));
     const refused = walks.reduce((sum, walked) => sum + walked.refused, 0);
     const share = refused / (seeds.length * LENGTH);

@@ -317,7 +317,6 @@ const OTHERS: readonly Guess[] = [
   (of, random) => ofFact(of, approvalFacts(of.state, random.below(8))[0] ?? toolsetFact(random.below(60))),
   (of, random) => ofFact(of, removalFacts(of.state, random.below(4))[0] ?? toolsetFact(random.below(60))),
   (of) => of.next('RunCancelled', { run_id: of.runId(), reason: 'no' }),
-  (of) => of.next('RunCancelled', { run_id: of.runId(), reason: 'no more' }),
   (of) => of.next('RunFailed', { run_id: of.runId(), code: 'gave_up', message: 'no' }),
   (of) => of.next('GenerateFailed', { ...of.turnFields(), code: 'no_answer', message: 'none' }),
   (of, random) => of.next('TimeReached', { due_at_ms: 1_000 * random.below(500) }),
