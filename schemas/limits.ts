@@ -781,4 +781,3 @@ export const SIM_TIMERS_MAX = 50_000;
 export const SIM_PATIENCE_MS = 900_000;
 /** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
 export const SIM_SHRINKS_MAX = 300;
-

@@ -138,6 +138,9 @@ function hide(path: string, shown: readonly string[]): readonly string[] {
 /** The directory of the package that holds a program, so that it finds its own modules; never a home or the root. */
 function packageOf(path: string): string {
   const real = realpathSync(path);
+  // A package may find its own modules in the outermost directory of modules that it lies in.
+  const modules = real.indexOf('/node_modules/');
+  if (modules !== -1) return real.slice(0, modules + '/node_modules'.length);
   const own = statSync(real).isDirectory() ? real : dirname(real);
   const homes = new Set(['/', homedir(), dirname(homedir()), '/tmp', '/root', '/home']);
   for (let at = own; !homes.has(at); at = dirname(at)) {
