@@ -121,6 +121,7 @@ const range = /^(\d+)\.\.(\d+)$/.exec(values.seeds ?? '1..5000');
 const jobs = Number(values.jobs ?? availableParallelism());
 if (values.worker) runWorker();
 else if (values.seed !== undefined) process.exitCode = (await simulateOne(Number(values.seed))) ? 0 : 1;
-else if (range === null) misuse(`--seeds must be a range such as 1..5000; it is ${values.seeds}`);
-else if (!Number.isInteger(jobs) || jobs < 1) misuse(`--jobs must be a number of processes; it is ${values.jobs}`);
+else if (range === null) misuse(`--seeds must be a range such as 1..5000; it is ${String(values.seeds)}`);
+else if (!Number.isInteger(jobs) || jobs < 1)
+  misuse(`--jobs must be a number of processes; it is ${String(values.jobs)}`);
 else process.exitCode = (await simulateMany(Number(range[1]), Number(range[2]), jobs)) ? 0 : 1;

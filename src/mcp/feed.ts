@@ -36,7 +36,7 @@ export async function openFeed(client: EngineClient, session: SessionId): Promis
   function end(why: unknown): void {
     ended ??= why instanceof Error ? why : new Error(String(why));
     stop.abort();
-    for (const reader of [...readers]) reader.onEnd(ended);
+    for (const reader of readers) reader.onEnd(ended);
     readers.clear();
   }
 
@@ -46,7 +46,7 @@ export async function openFeed(client: EngineClient, session: SessionId): Promis
       const folded = fold.add(record);
       if (folded === null) continue;
       ({ state } = folded);
-      for (const reader of [...readers]) reader.onEvents(folded.events, state);
+      for (const reader of readers) reader.onEvents(folded.events, state);
     }
     throw new RejectedError(reject('closing', '', `the connection to the engine of ${session} ended`));
   }

@@ -24,7 +24,7 @@ import { type Clock, sleep } from '../clock.ts';
 import { effects } from '../core/effects.ts';
 import { type PersonEffect, isPersonEffect, personEffects } from '../core/status.ts';
 import { type EndedCall, newCallEnds } from './call-ends.ts';
-import type { SessionFeed } from './feed.ts';
+import type { FeedReader, SessionFeed } from './feed.ts';
 import { HOST_CONFIG, hostTurn } from './host-run.ts';
 
 /** What becomes of a call for now. */
@@ -77,134 +77,209 @@ interface Made {
   readonly answer: (answer: CallAnswer) => void;
 }
 
-export function newHostCalls({ client, session, feed, clock, newId = randomUUID }: HostCallsOptions): HostCalls {
-  const ends = newCallEnds();
+export const newHostCalls = (options: HostCallsOptions): HostCalls => new Calls(options);
+
+class Calls implements HostCalls {
+  readonly #client: EngineClient;
+  readonly #session: SessionId;
+  readonly #feed: SessionFeed;
+  readonly #clock: Clock;
+  readonly #newId: () => string;
+  readonly #ends = newCallEnds();
   /** Calls that are in the log, by id, and who waits for them. */
-  const waiting = new Map<CallId, Set<(answer: CallAnswer) => void>>();
-  let queue: Made[] = [];
-  let cancelTimer: (() => void) | null = null;
-  let flushing = false;
-  let closed: Error | null = null;
-  const ended = new AbortController();
-
-  const unread = feed.read({
-    onEvents: (events, state) => {
-      for (const { event } of events) note(event);
-      for (const call of ends.add(events)) {
-        keep(call);
-        tell(call.call.call_id, { kind: 'ended', call });
-      }
-      tellAsked(state);
-      // A batch is over, or the run may go on: calls that came meanwhile are the next batch.
-      if (queue.length > 0 && cancelTimer === null) void flush();
-    },
-    onEnd: (why) => {
-      closed = why;
-      ended.abort();
-      cancelTimer?.();
-      for (const id of [...waiting.keys()]) tell(id, refusal(why));
-      for (const made of queue.splice(0)) made.answer(refusal(why));
-    },
-  });
-
+  readonly #waiting = new Map<CallId, Set<(answer: CallAnswer) => void>>();
   /** Calls that ended lately: a host comes back for them. Those before are found in the log. */
-  const lately = new Map<CallId, EndedCall>();
-
-  function keep(call: EndedCall): void {
-    lately.set(call.call.call_id, call);
-    for (const id of lately.keys()) if (lately.size > HOST_ENDED_KEPT_MAX) lately.delete(id);
-  }
-
+  readonly #lately = new Map<CallId, EndedCall>();
   /** The calls of this host that are submitted or in the log, and who is told where they are. */
-  const noted = new Map<CallId, CallOptions>();
+  readonly #noted = new Map<CallId, CallOptions>();
+  readonly #ended = new AbortController();
+  readonly #unread: () => void;
+  #queue: Made[] = [];
+  #cancelTimer: (() => void) | null = null;
+  #flushing = false;
+  #closed: Error | null = null;
 
-  function note(event: IngressEvent): void {
-    if (event.kind === 'ToolCallsObserved') for (const { call_id } of event.calls) noted.get(call_id)?.onRecorded?.();
-    if (event.kind === 'ToolCallStarted') noted.get(event.call_id)?.onStarted?.();
+  constructor({ client, session, feed, clock, newId = randomUUID }: HostCallsOptions) {
+    this.#client = client;
+    this.#session = session;
+    this.#feed = feed;
+    this.#clock = clock;
+    this.#newId = newId;
+    this.#unread = feed.read({
+      onEvents: (events, state) => this.#read(events, state),
+      onEnd: (why) => this.#end(why),
+    });
   }
 
-  function tell(id: CallId, answer: CallAnswer): void {
-    const who = waiting.get(id);
-    waiting.delete(id);
-    noted.delete(id);
+  call(tool: string, args: JsonObject, options: CallOptions = {}): Promise<CallAnswer> {
+    return new Promise((answer) => {
+      const [action] = personEffects(this.#feed.state());
+      if (this.#closed !== null) answer(refusal(this.#closed));
+      else if (action !== undefined && isStuck(this.#feed.state())) answer({ kind: 'busy', action });
+      else if (this.#queue.length >= HOST_CALLS_WAITING_MAX) answer(FULL);
+      else {
+        const id = brand<'CallId'>(`host-${this.#newId()}`);
+        this.#queue.push({ id, tool, args, chars: canonicalText(args).length, options, answer });
+        options.signal?.addEventListener('abort', () => this.#withdraw(id), { once: true });
+        if (this.#flushing || hostTurn(this.#feed.state()).kind === 'busy') return;
+        this.#cancelTimer ??= this.#clock.after(HOST_WINDOW_MS, () => {
+          this.#cancelTimer = null;
+          void this.#flush();
+        });
+      }
+    });
+  }
+
+  again(id: CallId, signal: AbortSignal): Promise<CallAnswer | null> {
+    return new Promise((resolve) => {
+      let forget = (): void => undefined;
+      const finish = (answer: CallAnswer | null): void => {
+        forget();
+        signal.removeEventListener('abort', stop);
+        resolve(answer);
+      };
+      const stop = (): void => finish(askedNow(this.#feed.state(), id));
+      const look = (state: SessionState): boolean => {
+        if (isOpen(state, id) && !isBlocked(state, id)) return false;
+        const call = this.#lately.get(id);
+        finish(call === undefined ? busyNow(state, id) : { kind: 'ended', call });
+        return true;
+      };
+      if (look(this.#feed.state())) return;
+      signal.addEventListener('abort', stop, { once: true });
+      forget = this.#feed.read({
+        onEvents: (_events, state) => void look(state),
+        onEnd: (why) => finish(refusal(why)),
+      });
+      if (signal.aborted) stop();
+    });
+  }
+
+  open(): number {
+    return this.#queue.length + this.#waiting.size;
+  }
+
+  close(): void {
+    this.#unread();
+    this.#ended.abort();
+    this.#cancelTimer?.();
+  }
+
+  #read(events: Parameters<FeedReader['onEvents']>[0], state: SessionState): void {
+    for (const { event } of events) this.#note(event);
+    for (const call of this.#ends.add(events)) {
+      this.#keep(call);
+      this.#tell(call.call.call_id, { kind: 'ended', call });
+    }
+    this.#tellAsked(state);
+    // A batch is over, or the run may go on: calls that came meanwhile are the next batch.
+    if (this.#queue.length > 0 && this.#cancelTimer === null) void this.#flush();
+  }
+
+  #end(why: Error): void {
+    this.#closed = why;
+    this.#ended.abort();
+    this.#cancelTimer?.();
+    for (const id of this.#waiting.keys()) this.#tell(id, refusal(why));
+    for (const made of this.#queue.splice(0)) made.answer(refusal(why));
+  }
+
+  #keep(call: EndedCall): void {
+    this.#lately.set(call.call.call_id, call);
+    for (const id of this.#lately.keys()) if (this.#lately.size > HOST_ENDED_KEPT_MAX) this.#lately.delete(id);
+  }
+
+  #note(event: IngressEvent): void {
+    if (event.kind === 'ToolCallsObserved') {
+      for (const { call_id } of event.calls) this.#noted.get(call_id)?.onRecorded?.();
+    }
+    if (event.kind === 'ToolCallStarted') this.#noted.get(event.call_id)?.onStarted?.();
+  }
+
+  #tell(id: CallId, answer: CallAnswer): void {
+    const who = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    this.#noted.delete(id);
     for (const hear of who ?? []) hear(answer);
   }
 
   /** Tells those who wait for a person that they do, and, when nothing else goes on, those behind them. */
-  function tellAsked(state: SessionState): void {
-    if (waiting.size === 0 && queue.length === 0) return;
+  #tellAsked(state: SessionState): void {
+    if (this.#waiting.size === 0 && this.#queue.length === 0) return;
     const actions = personEffects(state);
     const [first] = actions;
     if (first === undefined) return;
-    for (const action of actions) tell(action.call_id, { kind: 'asks', action });
+    for (const action of actions) this.#tell(action.call_id, { kind: 'asks', action });
     if (!isStuck(state)) return;
-    for (const id of [...waiting.keys()]) tell(id, { kind: 'busy', action: first });
-    for (const made of queue.splice(0)) made.answer({ kind: 'busy', action: first });
+    for (const id of this.#waiting.keys()) this.#tell(id, { kind: 'busy', action: first });
+    for (const made of this.#queue.splice(0)) made.answer({ kind: 'busy', action: first });
   }
 
-  function hear(id: CallId, answer: (answer: CallAnswer) => void): () => void {
-    const who = waiting.get(id) ?? new Set();
+  #hear(id: CallId, answer: (answer: CallAnswer) => void): void {
+    const who = this.#waiting.get(id) ?? new Set();
     who.add(answer);
-    waiting.set(id, who);
-    return () => {
-      who.delete(answer);
-      if (who.size === 0 && waiting.get(id) === who) waiting.delete(id);
-    };
+    this.#waiting.set(id, who);
   }
 
   /** The host cancelled the call: it is not made, unless it is in the log. */
-  function withdraw(id: CallId): void {
-    const made = queue.find((queued) => queued.id === id);
-    queue = queue.filter((queued) => queued.id !== id);
+  #withdraw(id: CallId): void {
+    const made = this.#queue.find((queued) => queued.id === id);
+    this.#queue = this.#queue.filter((queued) => queued.id !== id);
     made?.answer({ kind: 'refused', code: 'cancelled', why: 'the call was cancelled before it was made' });
   }
 
   /** Submits the next batch, when the session takes one. */
-  async function flush(): Promise<void> {
-    if (flushing || closed !== null) return;
-    flushing = true;
+  async #flush(): Promise<void> {
+    if (this.#flushing || this.#closed !== null) return;
+    this.#flushing = true;
     try {
-      await flushNext();
+      await this.#flushNext();
     } catch (error) {
-      for (const made of queue.splice(0)) made.answer(refusal(error));
+      for (const made of this.#queue.splice(0)) made.answer(refusal(error));
     } finally {
-      flushing = false;
+      this.#flushing = false;
     }
     // What came while the batch was submitted, unless its end is awaited.
-    if (queue.length > 0 && cancelTimer === null && hostTurn(feed.state()).kind !== 'busy') void flush();
+    const isFree = this.#queue.length > 0 && this.#cancelTimer === null && hostTurn(this.#feed.state()).kind !== 'busy';
+    if (isFree) void this.#flush();
   }
 
-  async function flushNext(): Promise<void> {
-    const turn = hostTurn(feed.state());
-    if (turn.kind === 'busy' || queue.length === 0) return;
+  async #flushNext(): Promise<void> {
+    const turn = hostTurn(this.#feed.state());
+    if (turn.kind === 'busy' || this.#queue.length === 0) return;
     if (turn.kind === 'blocked') {
-      for (const made of queue.splice(0)) made.answer({ kind: 'refused', code: 'wrong_phase', why: turn.why });
+      for (const made of this.#queue.splice(0)) made.answer({ kind: 'refused', code: 'wrong_phase', why: turn.why });
       return;
     }
     if (turn.kind === 'none') {
-      await startRun();
-      return await flushNext();
+      await this.#startRun();
+      return await this.#flushNext();
     }
-    const batch = takeBatch();
+    const batch = this.#takeBatch();
     for (const { id, options, answer } of batch) {
-      hear(id, answer);
-      noted.set(id, options);
+      this.#hear(id, answer);
+      this.#noted.set(id, options);
     }
     const { run_id } = turn;
     const calls = batch.map(({ id, tool, args }) => ({ call_id: id, tool_name: tool, arguments: args }));
-    const refused = await submit({ kind: 'ToolCallsObserved', run_id, turn: turn.turn, calls });
-    if (refused !== null) for (const { id } of batch) tell(id, refused);
+    const refused = await this.#submit({ kind: 'ToolCallsObserved', run_id, turn: turn.turn, calls });
+    if (refused !== null) {
+      for (const { id } of batch) this.#tell(id, refused);
+      return;
+    }
     // Until the feed has read the batch, the session looks as if it took another.
-    else await feed.until((state) => (state.run?.turn === turn.turn && state.active_tool_batch === null ? null : true));
+    await this.#feed.until((state) =>
+      state.run?.turn === turn.turn && state.active_tool_batch === null ? null : true,
+    );
   }
 
   /** Requests a run, and waits until it takes calls; throws when it has ended before. */
-  async function startRun(): Promise<void> {
-    const { runs_started } = feed.state();
+  async #startRun(): Promise<void> {
+    const { runs_started } = this.#feed.state();
     const input = { text: 'calls of a host' };
-    const refused = await submit({ kind: 'RunRequested', input, run_overrides: HOST_CONFIG });
+    const refused = await this.#submit({ kind: 'RunRequested', input, run_overrides: HOST_CONFIG });
     if (refused?.kind === 'refused' && refused.code !== 'run_already_active') throw new Error(refused.why);
-    const why = await feed.until((state) => {
+    const why = await this.#feed.until((state) => {
       if (state.runs_started === runs_started) return null;
       if (state.run === null) return state.run_history.at(-1)?.ending.message ?? 'the run has ended';
       return hostTurn(state).kind === 'busy' ? null : '';
@@ -212,76 +287,27 @@ export function newHostCalls({ client, session, feed, clock, newId = randomUUID 
     if (why !== '') throw new Error(`the run for the calls has ended: ${why}`);
   }
 
-  function takeBatch(): readonly Made[] {
+  #takeBatch(): readonly Made[] {
     let chars = 0;
-    const end = queue.findIndex((made, index) => {
+    const end = this.#queue.findIndex((made, index) => {
       chars += made.chars;
       return index > 0 && (chars > HOST_BATCH_CHARS_MAX || index >= CALLS_PER_BATCH_MAX);
     });
-    return queue.splice(0, end === -1 ? queue.length : end);
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
 
   /** Null when it is recorded. The event id makes a repetition known, so that calls are made once. */
-  async function submit(event: Ingress): Promise<CallAnswer | null> {
-    const events = [{ ...event, event_id: brand<'EventId'>(`host-${newId()}`) }];
+  async #submit(event: Ingress): Promise<CallAnswer | null> {
+    const events = [{ ...event, event_id: brand<'EventId'>(`host-${this.#newId()}`) }];
     for (let tries = 1; ; tries += 1) {
-      const submitted = await client.submit(session, { events })();
+      const submitted = await this.#client.submit(this.#session, { events })();
       if (!isLeft(submitted)) return null;
       const { code } = submitted.left;
       const mayBeRepeated = code === 'closing' || code === 'storage_unknown' || code === 'queue_full';
       if (!mayBeRepeated || tries >= HOST_SUBMITS_MAX) return refusal(new RejectedError(submitted.left));
-      await sleep(clock, HOST_SUBMIT_AGAIN_MS, ended.signal);
+      await sleep(this.#clock, HOST_SUBMIT_AGAIN_MS, this.#ended.signal);
     }
   }
-
-  return {
-    call: (tool, args, options = {}) =>
-      new Promise((answer) => {
-        const [action] = personEffects(feed.state());
-        if (closed !== null) answer(refusal(closed));
-        else if (action !== undefined && isStuck(feed.state())) answer({ kind: 'busy', action });
-        else if (queue.length >= HOST_CALLS_WAITING_MAX) answer(FULL);
-        else {
-          const id = brand<'CallId'>(`host-${newId()}`);
-          queue.push({ id, tool, args, chars: canonicalText(args).length, options, answer });
-          options.signal?.addEventListener('abort', () => withdraw(id), { once: true });
-          if (flushing || hostTurn(feed.state()).kind === 'busy') return;
-          cancelTimer ??= clock.after(HOST_WINDOW_MS, () => {
-            cancelTimer = null;
-            void flush();
-          });
-        }
-      }),
-    again: (id, signal) =>
-      new Promise((resolve) => {
-        let forget = (): void => undefined;
-        const finish = (answer: CallAnswer | null): void => {
-          forget();
-          signal.removeEventListener('abort', stop);
-          resolve(answer);
-        };
-        const stop = (): void => finish(askedNow(feed.state(), id));
-        const look = (state: SessionState): boolean => {
-          if (isOpen(state, id) && !isBlocked(state, id)) return false;
-          const call = lately.get(id);
-          finish(call === undefined ? busyNow(state, id) : { kind: 'ended', call });
-          return true;
-        };
-        if (look(feed.state())) return;
-        signal.addEventListener('abort', stop, { once: true });
-        forget = feed.read({
-          onEvents: (_events, state) => void look(state),
-          onEnd: (why) => finish(refusal(why)),
-        });
-        if (signal.aborted) stop();
-      }),
-    open: () => queue.length + waiting.size,
-    close: () => {
-      unread();
-      ended.abort();
-      cancelTimer?.();
-    },
-  };
 }
 
 /** Whether a person is asked and nothing else goes on: a call that asks while it runs does nothing meanwhile. */

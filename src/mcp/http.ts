@@ -58,21 +58,57 @@ interface Connected {
   busy: number;
 }
 
-export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => undefined }: McpHttpOptions): McpHttp {
-  const codec = newCodec(key);
-  const connected = new Map<string, Promise<Connected>>();
+export const newMcpHttp = (options: McpHttpOptions): McpHttp => new HostsOverHttp(options);
 
-  const serverOf = (host: Host) => newMcpServer({ host, codec, clock, hostAnswers, place });
+class HostsOverHttp implements McpHttp {
+  readonly #options: McpHttpOptions;
+  readonly #codec: ReturnType<typeof newCodec>;
+  readonly #connected = new Map<string, Promise<Connected>>();
+
+  constructor(options: McpHttpOptions) {
+    this.#options = options;
+    this.#codec = newCodec(options.key);
+  }
+
+  async answer(asked: McpRequest): Promise<Response> {
+    try {
+      const host = await this.#find(asked);
+      host.busy += 1;
+      try {
+        return await host.fetch(bodiless(asked.request), asked.body);
+      } finally {
+        host.busy -= 1;
+        host.lastMs = this.#options.clock.elapsed();
+      }
+    } catch (error) {
+      return refusalOf(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const { onError = () => undefined } = this.#options;
+    for (const name of this.#connected.keys()) await this.#forget(name).catch(onError);
+  }
+
+  #serverOf(host: Host): ReturnType<typeof newMcpServer> {
+    const { clock, hostAnswers, place } = this.#options;
+    return newMcpServer({ host, codec: this.#codec, clock, hostAnswers, place });
+  }
+
+  #openHost(client: EngineClient, session: SessionId | undefined): Promise<Host> {
+    const { clock } = this.#options;
+    return openMcpHost({ client, clock, ...(session === undefined ? {} : { session }) });
+  }
 
   /** Without a connection: a server for each request, over one session. */
-  async function shared({ client, sender }: McpRequest, session: SessionId | undefined): Promise<Connected> {
-    const host = await openMcpHost({ client, clock, ...(session === undefined ? {} : { session }) });
-    const handler: McpHttpHandler = createMcpHandler(() => serverOf(host), {
+  async #shared({ client, sender }: McpRequest, session: SessionId | undefined): Promise<Connected> {
+    const host = await this.#openHost(client, session);
+    const handler: McpHttpHandler = createMcpHandler(() => this.#serverOf(host), {
       legacy: 'reject',
       maxSubscriptions: HOST_SUBSCRIPTIONS_MAX,
     });
     const untell = tellOfTools(host, () => handler.notify.toolsChanged());
-    return entry({
+    return this.#entry({
       host,
       sender,
       fetch: async (request, body) => {
@@ -89,16 +125,16 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
   }
 
   /** With a connection: one server for it, from its first request to its last. */
-  async function own({ client, sender }: McpRequest, id: string, session: SessionId | undefined): Promise<Connected> {
-    const host = await openMcpHost({ client, clock, ...(session === undefined ? {} : { session }) });
+  async #own({ client, sender }: McpRequest, id: string, session: SessionId | undefined): Promise<Connected> {
+    const host = await this.#openHost(client, session);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
-      onsessionclosed: () => forget(id),
+      onsessionclosed: () => this.#forget(id),
     });
-    const server = serverOf(host);
+    const server = this.#serverOf(host);
     const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));
     await server.connect(transport);
-    return entry({
+    return this.#entry({
       host,
       sender,
       fetch: (request, body) => transport.handleRequest(request, body === undefined ? {} : { parsedBody: body }),
@@ -110,84 +146,63 @@ export function newMcpHttp({ clock, key, hostAnswers, place, onError = () => und
     });
   }
 
-  const entry = (made: Omit<Connected, 'lastMs' | 'busy'>): Connected => ({
-    ...made,
-    lastMs: clock.elapsed(),
-    busy: 0,
-  });
+  #entry(made: Omit<Connected, 'lastMs' | 'busy'>): Connected {
+    return { ...made, lastMs: this.#options.clock.elapsed(), busy: 0 };
+  }
 
   /** The host of a key, connected when it is not. */
-  async function hostOf(name: string, connect: () => Promise<Connected>): Promise<Connected> {
-    const known = connected.get(name);
+  async #hostOf(name: string, connect: () => Promise<Connected>): Promise<Connected> {
+    const known = this.#connected.get(name);
     if (known !== undefined) return await known;
-    await makeRoom();
+    await this.#makeRoom();
     const made = connect();
-    connected.set(name, made);
+    this.#connected.set(name, made);
     made.then(
-      ({ host }) => void host.lost.catch(() => forget(name)),
-      () => connected.delete(name),
+      ({ host }) => void host.lost.catch(() => this.#forget(name)),
+      () => this.#connected.delete(name),
     );
     return await made;
   }
 
-  async function forget(name: string): Promise<void> {
-    const known = connected.get(name);
-    connected.delete(name);
+  async #forget(name: string): Promise<void> {
+    const known = this.#connected.get(name);
+    this.#connected.delete(name);
     await (await known)?.close();
   }
 
   /** Disconnects hosts that have sent nothing for long, and for one more the one that was idle longest. */
-  async function makeRoom(): Promise<void> {
+  async #makeRoom(): Promise<void> {
+    const nowMs = this.#options.clock.elapsed();
     const idle: { readonly name: string; readonly forMs: number }[] = [];
-    for (const [name, opening] of connected) {
+    for (const [name, opening] of this.#connected) {
       const host = await opening.catch(() => null);
-      if (host !== null && host.busy === 0) idle.push({ name, forMs: clock.elapsed() - host.lastMs });
+      if (host !== null && host.busy === 0) idle.push({ name, forMs: nowMs - host.lastMs });
     }
     idle.sort((a, b) => b.forMs - a.forMs);
-    const surplus = connected.size - HOSTS_MAX + 1;
+    const surplus = this.#connected.size - HOSTS_MAX + 1;
     const gone = idle.filter(({ forMs }, index) => forMs > HOST_IDLE_MS || index < surplus);
-    for (const { name } of gone) await forget(name);
-    if (connected.size >= HOSTS_MAX)
+    for (const { name } of gone) await this.#forget(name);
+    if (this.#connected.size >= HOSTS_MAX)
       throw new Refused(429, -32_000, `${HOSTS_MAX} hosts are connected; try again later`);
   }
 
-  async function find(asked: McpRequest): Promise<Connected> {
+  async #find(asked: McpRequest): Promise<Connected> {
     const { request, body, sender } = asked;
     const session = sessionOf(request);
     const id = request.headers.get('mcp-session-id');
     if (id !== null) {
-      const known = await connected.get(id);
+      const known = await this.#connected.get(id);
       if (known?.sender === sender) return known;
       throw new Refused(404, -32_001, 'there is no such connection; connect again');
     }
     if (!(await isLegacyRequest(bodiless(request), body))) {
-      return await hostOf(`${sender} ${session ?? ''}`, () => shared(asked, session));
+      return await this.#hostOf(`${sender} ${session ?? ''}`, () => this.#shared(asked, session));
     }
     if (!isInitializeRequest(body))
       throw new Refused(400, -32_000, 'connect first: send initialize, then its session id');
     const made = randomUUID();
-    return await hostOf(made, () => own(asked, made, session));
+    return await this.#hostOf(made, () => this.#own(asked, made, session));
   }
-
-  return {
-    async answer(asked) {
-      try {
-        const host = await find(asked);
-        host.busy += 1;
-        try {
-          return await host.fetch(bodiless(asked.request), asked.body);
-        } finally {
-          host.busy -= 1;
-          host.lastMs = clock.elapsed();
-        }
-      } catch (error) {
-        return refusalOf(error);
-      }
-    },
-    close: async () => {
-      for (const name of [...connected.keys()]) await forget(name).catch(onError);
-    },
-  };
 }
 
 /** A request that is refused before any server has it. */
@@ -204,8 +219,7 @@ class Refused extends Error {
 /** MCP 2026-07-28, "Error codes". */
 const HEADER_MISMATCH = -32_020;
 
-const idOf = (body: Json | undefined): Json =>
-  isPlainObject(body) ? ((body['id'] as Json | undefined) ?? null) : null;
+const idOf = (body: Json | undefined): Json => (isPlainObject(body) ? (body['id'] ?? null) : null);
 
 function refusalOf(error: unknown, id: Json = null): Response {
   const refused = error instanceof RejectedError ? new Refused(404, -32_602, error.message) : error;

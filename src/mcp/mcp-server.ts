@@ -151,15 +151,16 @@ async function ask(asked: Asked, action: PersonEffect): Promise<Answered> {
 }
 
 const capabilitiesOf = ({ context, server }: Asked): ClientCapabilities | undefined =>
-  envelopeOf<ClientCapabilities>(context, CLIENT_CAPABILITIES_META_KEY) ?? server.getClientCapabilities();
+  (envelopeOf(context, CLIENT_CAPABILITIES_META_KEY) as ClientCapabilities | undefined) ??
+  server.getClientCapabilities();
 
 /** What a request of the newer protocol says beside its parameters; older hosts said it once, when they connected. */
-const envelopeOf = <T>({ mcpReq }: ServerContext, key: string): T | undefined =>
-  (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[key] as T | undefined;
+const envelopeOf = ({ mcpReq }: ServerContext, key: string): unknown =>
+  (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[key];
 
 /** Whom an answer of the host's person is recorded as given by. */
 function clientName({ context, server }: Asked): string {
-  const info = envelopeOf<Implementation>(context, CLIENT_INFO_META_KEY) ?? server.getClientVersion();
+  const info = (envelopeOf(context, CLIENT_INFO_META_KEY) as Implementation | undefined) ?? server.getClientVersion();
   return `mcp-host:${info?.name ?? 'unnamed'}`.slice(0, 128).toWellFormed();
 }
 

@@ -12,7 +12,7 @@ export function findHeaderFault(
 ): string | null {
   if (!isPlainObject(body) || body['method'] !== 'tools/call' || !isPlainObject(body['params'])) return null;
   const { name, arguments: args } = body['params'];
-  const spec = specOf(String(name));
+  const spec = typeof name === 'string' ? specOf(name) : undefined;
   if (spec === undefined) return null;
   for (const [path, header] of declaredIn(spec.input_schema)) {
     const fault = faultOf(headers.get(`mcp-param-${header}`), valueAt(args, path));
@@ -30,7 +30,7 @@ function declaredIn(schema: JsonObject, path: readonly string[] = []): [path: re
     const header = field['x-mcp-header'];
     const own: [readonly string[], string][] =
       typeof header === 'string' && TOKEN.test(header) ? [[[...path, name], header]] : [];
-    return [...own, ...declaredIn(field as JsonObject, [...path, name])];
+    return [...own, ...declaredIn(field, [...path, name])];
   });
 }
 

@@ -2,9 +2,10 @@
 // user allows it". So its answer counts only where the operator of refold said so; else the host learns the command with which
 // a person answers at refold.
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server';
+import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
-import { type JsonObject, isPlainObject } from '../../schemas/json.ts';
+import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { shownArguments } from '../../schemas/tool-call.ts';
 import { allowing, denying, fulfilling } from '../core/answers.ts';
 import { type PersonEffect, isElicitation, questionDigest } from '../core/status.ts';
@@ -30,7 +31,7 @@ export const tokenOf = (action: PersonEffect): CallToken => ({
 });
 
 /** What to do so that the call goes on; `place` names the data directory in commands, where it is not the usual one. */
-export function howToAnswer(action: PersonEffect, place: string): string {
+function howToAnswer(action: PersonEffect, place: string): string {
   return action.kind === 'agent.tool_use'
     ? `${commandFor('approve', action, place)}, or ${commandFor('deny', action, place)}`
     : commandFor('answer', action, `--text "…"${place === '' ? '' : ` ${place}`}`);
@@ -115,12 +116,12 @@ function formOf(action: PersonEffect): object {
 /** Whether a schema is one that hosts show as a form: an object with plain fields. */
 function isForm({ type, properties }: JsonObject): boolean {
   if (type !== 'object' || !isPlainObject(properties)) return false;
-  return Object.values(properties).every(
-    (field) => isPlainObject(field) && (PLAIN.has(String(field['type'])) || isChoices(field)),
-  );
+  return Object.values(properties).every((field) => isPlainObject(field) && (isPlain(field) || isChoices(field)));
 }
 
 const PLAIN: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean']);
+
+const isPlain = ({ type }: Readonly<Record<string, unknown>>): boolean => typeof type === 'string' && PLAIN.has(type);
 
 const isChoices = ({ type, items }: Readonly<Record<string, unknown>>): boolean =>
   type === 'array' && isPlainObject(items) && (items['enum'] !== undefined || items['anyOf'] !== undefined);
@@ -137,12 +138,28 @@ export function hostAnswer(action: PersonEffect, responses: unknown, by: string)
     const answer = { kind: 'user.elicitation_result', batch_id, call_id, attempt, question, by } as const;
     return chosen === 'accept' ? { ...answer, action: 'accept', content } : { ...answer, action: 'decline' };
   }
-  if (action.kind === 'agent.tool_use') {
-    const { decision } = content;
-    if (chosen === 'accept' && decision === 'allow') return allowing(action, by);
-    if (chosen === 'accept' && decision !== 'deny') return null;
-    return denying(action, by, { message: 'the person of the host denied it' });
-  }
+  return action.kind === 'agent.tool_use'
+    ? decided(action, { chosen, decision: content['decision'] }, by)
+    : fulfilled(action, { chosen, content }, by);
+}
+
+interface Decided {
+  readonly chosen: 'accept' | 'decline';
+  readonly decision: Json | undefined;
+}
+
+function decided(action: EffectOfKind<'agent.tool_use'>, { chosen, decision }: Decided, by: string): Ingress | null {
+  if (chosen === 'accept' && decision === 'allow') return allowing(action, by);
+  if (chosen === 'accept' && decision !== 'deny') return null;
+  return denying(action, by, { message: 'the person of the host denied it' });
+}
+
+interface Fulfilled {
+  readonly chosen: 'accept' | 'decline';
+  readonly content: JsonObject;
+}
+
+function fulfilled(action: EffectOfKind<'agent.custom_tool_use'>, { chosen, content }: Fulfilled, by: string): Ingress {
   if (chosen === 'decline') {
     return fulfilling(action, by, { success: false, output: { text: 'User response: action decline, no content' } });
   }

@@ -3,7 +3,6 @@
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Resource } from '@modelcontextprotocol/server';
 import { canonicalText } from '../../schemas/canonical.ts';
 import type { SessionId } from '../../schemas/ids.ts';
-import type { Json } from '../../schemas/json.ts';
 import { HOST_TIMELINE_TURNS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { must } from '../client/must.ts';
@@ -42,7 +41,7 @@ export async function readResource(client: EngineClient, session: SessionId, uri
 
 async function stateText(client: EngineClient, session: SessionId): Promise<string> {
   const { state, state_digest } = await must(client.session(session));
-  return canonicalText({ state, state_digest } as unknown as Json);
+  return canonicalText({ state, state_digest });
 }
 
 async function timelineText(client: EngineClient, session: SessionId): Promise<string> {

@@ -22,7 +22,9 @@ export interface HostServing {
   readonly onError?: (error: Error) => void;
 }
 
-export const newCodec = (key: string) => createRequestStateCodec<CallToken>({ key, ttlSeconds: HOST_STATE_TTL_S });
+/** Seals what a host brings back. */
+export const newCodec = (key: string): ReturnType<typeof createRequestStateCodec<CallToken>> =>
+  createRequestStateCodec<CallToken>({ key, ttlSeconds: HOST_STATE_TTL_S });
 
 /** Resolves when the host has closed the streams, or the signal aborts; rejects when the session is lost. */
 export async function serveHost(
@@ -35,7 +37,7 @@ export async function serveHost(
   const factory = () => {
     const server = newMcpServer({ host, codec, ...options });
     const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));
-    server.onclose = untell;
+    Object.assign(server, { onclose: untell });
     return server;
   };
   const gone = new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 // The effective tools of a session as MCP lists them. What the annotations say comes from the spec that the session judges by.
-import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import type { Tool } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
@@ -32,7 +32,4 @@ export const outputSchemaOf = ({ executor, output_schema }: ToolSpec): JsonObjec
   executor.kind === 'workflow' ? undefined : output_schema;
 
 /** Arguments are an object whatever the schema says; MCP wants the schema to say it, too. */
-const objectSchema = (schema: JsonObject): Tool['inputSchema'] =>
-  ({ ...schema, type: 'object' }) as Tool['inputSchema'];
-
-export type StructuredContent = NonNullable<CallToolResult['structuredContent']>;
+const objectSchema = (schema: JsonObject): Tool['inputSchema'] => ({ ...schema, type: 'object' });

@@ -28,7 +28,7 @@ export async function toolResult(
   };
 }
 
-export const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
+const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
 
 export const errorResult = (code: string, message: string): CallToolResult => ({
   content: [textBlock(`error: ${code}: ${message}`)],

@@ -42,12 +42,8 @@ async function run(turns: readonly RecordedTurn[], ...more: readonly string[]) {
   const results = new Map<string, string>();
   const listed = jsonLines((await refold(['sessions', '--data-dir', data, '--json'])).stdout);
   // They are listed by id, and ids begin with the time.
-  const session = String(
-    listed
-      .map(({ session_id }) => session_id)
-      .toSorted()
-      .at(-1),
-  );
+  const ids = listed.map(({ session_id }) => String(session_id)).toSorted();
+  const session = ids.at(-1) ?? '';
   const exported = await refold(['events', session, '--data-dir', data, '--json']);
   for (const line of jsonLines(exported.stdout)) {
     const event = (line['event'] ?? line) as Record<string, unknown>;

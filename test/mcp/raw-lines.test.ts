@@ -168,5 +168,5 @@ test('a stream that ends at once ends the server', async () => {
   const input = new PassThrough();
   const served = hosted.serve(input, new PassThrough());
   input.end();
-  await served;
+  await expect(served).resolves.toBeUndefined();
 });

@@ -109,7 +109,7 @@ describe('batches', () => {
     const kept = client.callTool(look('b'));
     await vi.waitUntil(() => hosted.host.calls.open() === 2);
     stop.abort();
-    await expect(called).rejects.toThrow();
+    await expect(called).rejects.toThrow(/abort/i);
     await vi.waitUntil(() => hosted.host.calls.open() === 1);
     await hosted.passes();
     await kept;

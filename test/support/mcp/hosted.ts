@@ -39,8 +39,8 @@ export const COUNT = tool('count', {
   output_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
 });
 export const SLOW = tool('slow', { parallelism_hint: { parallel_safe: true } });
-export const RISKY = tool('risky', { permission_policy: 'always_ask', parallelism_hint: { parallel_safe: true } });
-export const PERSON = tool('ask_user', {
+const RISKY = tool('risky', { permission_policy: 'always_ask', parallelism_hint: { parallel_safe: true } });
+const PERSON = tool('ask_user', {
   executor: { kind: 'custom' },
   ownership: 'custom',
   output_schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
@@ -173,7 +173,7 @@ const executorOf = (ran: string[], released: Promise<void>): Executor => ({
 });
 
 /** The client's end of two streams of JSON lines. */
-export function pipeTransport(input: PassThrough, output: PassThrough): Transport {
+function pipeTransport(input: PassThrough, output: PassThrough): Transport {
   let rest = '';
   const transport: Transport = {
     start: () => {
