@@ -1,7 +1,7 @@
 // The run in which a host makes its calls: external, so that no model is asked, and as long as a run can be.
 import type { SessionState } from '../../schemas/state.ts';
 import type { RunId } from '../../schemas/ids.ts';
-import { CALLS_MAX, REPEATS_MAX, TURNS_MAX } from '../../schemas/limits.ts';
+import { CALLS_MAX, REPEATS_MAX, TOOLS_MAX, TURNS_MAX } from '../../schemas/limits.ts';
 import { EXTERNAL_PROVIDER, type RunConfigPatch, isExternal } from '../../schemas/run.ts';
 
 /** What a session of a host is created with. A host repeats calls as it likes: its model is not guarded here. */
@@ -12,6 +12,8 @@ export const HOST_CONFIG: RunConfigPatch = {
   calls_max: CALLS_MAX,
   repeats_max: REPEATS_MAX,
   tokens_max: null,
+  // The host lists the tools, and may call each that it was shown.
+  offer_max: TOOLS_MAX,
   wall_ms_max: null,
   completion: 'continue',
 };

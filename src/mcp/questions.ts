@@ -34,8 +34,11 @@ export const tokenOf = (action: PersonEffect): CallToken => ({
 function howToAnswer(action: PersonEffect, place: string): string {
   return action.kind === 'agent.tool_use'
     ? `${commandFor('approve', action, place)}, or ${commandFor('deny', action, place)}`
-    : commandFor('answer', action, `--text "…"${place === '' ? '' : ` ${place}`}`);
+    : commandFor('answer', action, `${answerOption(action)}${place === '' ? '' : ` ${place}`}`);
 }
+
+const answerOption = (action: PersonEffect): string =>
+  isElicitation(action) ? `--action accept --data '{…}'` : '--text "…"';
 
 export const asksMessage = (action: PersonEffect, place: string): string =>
   `the call ${action.call_id} of ${action.tool_name} waits for a person at refold. To answer: ${howToAnswer(action, place)}`;
