@@ -17,7 +17,7 @@ export interface NamedToken {
 export const tokenDirectory = (dataDir: string): string => join(dataDir, 'tokens');
 
 /** The file of a token of a data directory; `operator`, `bridge` and `viewer` always exist while an engine serves it. */
-export const tokenFile = (dataDir: string, name: string): string => join(tokenDirectory(dataDir), name);
+export const tokenFile = (dataDir: string, name = 'operator'): string => join(tokenDirectory(dataDir), name);
 
 /** Whether a directory entry can be a token file: unfinished ones begin with a dot. */
 export const isTokenName = (name: string): boolean => TokenName.is(name);
