@@ -53,7 +53,7 @@ const FEW_KEYS = 32;
 function isInOrder(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) {
-    for (const item of value) if (!isInOrder(item)) return false;
+    for (let index = 0; index < value.length; index += 1) if (!isInOrder(value[index] as Json)) return false;
     return true;
   }
   let before = '';

@@ -24,7 +24,11 @@ const listed =
   (item: Reference): Reference =>
   (part) => {
     let text = '';
-    for (const inner of part as readonly (Json & object)[]) text += text === '' ? item(inner) : `,${item(inner)}`;
+    const items = part as readonly (Json & object)[];
+    for (let index = 0; index < items.length; index += 1) {
+      const inner = item(items[index] as Json & object);
+      text += index === 0 ? inner : `,${inner}`;
+    }
     return `[${text}]`;
   };
 

@@ -63,8 +63,8 @@ function copyOf(value: unknown, depth: number, walk: Walk): Json | undefined {
 function copyOfList(value: readonly unknown[], depth: number, walk: Walk): Json | undefined {
   if (!isPlainList(value)) return undefined;
   const copy: Json[] = [];
-  for (const item of value) {
-    const copied = copyOf(item, depth + 1, walk);
+  for (let index = 0; index < value.length; index += 1) {
+    const copied = copyOf(value[index], depth + 1, walk);
     if (copied === undefined) return undefined;
     copy.push(copied);
   }

@@ -39,8 +39,8 @@ export function measureBlobs(blobs: Blobs, metrics: Metrics): Blobs {
   const bytes = metrics.counter('refold_blob_put_bytes_total', 'Bytes of the blobs that were put.');
   return {
     ...blobs,
-    put: (content) =>
-      noting(blobs.put(content), (_took, _answer, refused) => {
+    put: (content, options) =>
+      noting(blobs.put(content, options), (_took, _answer, refused) => {
         if (refused) return;
         puts();
         bytes('', content.length);

@@ -16,21 +16,15 @@ import { type DigestArguments, findOtherFact } from './same-event.ts';
 /** The answer to one event of a submit: its id and position, and whether it was recorded before. */
 export type EventAnswer = Either<Rejection, SubmitReceipt['events'][number]>;
 
-/** The answer when steps that are not durable yet contain the event id, else null. `durable`: the number of durable events. */
-export async function findPending(
-  sent: Ingress,
-  durable: Version,
-  pending: readonly PendingSteps[],
-  digestOf: DigestArguments,
-): Promise<EventAnswer | null> {
+/** The event with the id of this one in steps that are not durable yet, or null. `durable`: the number of durable events. */
+export function findPending(sent: Ingress, durable: Version, pending: readonly PendingSteps[]): Known | null {
   const { event_id } = sent;
   if (event_id === undefined) return null;
   let first: number = durable;
   for (const { events } of pending) {
-    const index = events.findIndex((event) => event.event_id === event_id);
-    if (index !== -1) {
-      const known: Known = { event_id, position: first + index, recorded: events[index] as IngressEvent };
-      return await answerKnown(sent, known, digestOf);
+    for (let index = 0; index < events.length; index += 1) {
+      const recorded = events[index] as IngressEvent;
+      if (recorded.event_id === event_id) return { event_id, position: first + index, recorded };
     }
     first += events.length;
   }
@@ -61,13 +55,15 @@ export async function findRecorded(
   )();
 }
 
-interface Known {
+/** An event under a known id. */
+export interface Known {
   readonly event_id: EventId;
   readonly position: number;
   readonly recorded: IngressEvent;
 }
 
-async function answerKnown(
+/** The answer to an event that is sent under a known id. */
+export async function answerKnown(
   sent: Ingress,
   { event_id, position, recorded }: Known,
   digestOf: DigestArguments,

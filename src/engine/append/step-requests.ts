@@ -9,18 +9,19 @@ import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { Submit, SubmitReceipt } from '../../../schemas/wire.ts';
 import { owesBridge } from '../../core/owed/owing.ts';
-import { foldNew } from '../../core/step.ts';
+import { type NewFolded, foldNew } from '../../core/step.ts';
 import type { Journal } from '../../journal/journal.ts';
+import { type Soon, andThen } from '../../soon.ts';
 import { type CheckWaits, type RequestBudget, newRequestBudget } from '../edge/budget.ts';
 import { type EdgePorts, digestArguments, toEvent } from '../edge/edge.ts';
 import { type TellFault, stepFault, tellError } from '../faults.ts';
 import { Overtaken } from './brakes.ts';
-import { type EventAnswer, findPending, findRecorded } from './known-events.ts';
+import { type EventAnswer, type Known, answerKnown, findPending, findRecorded } from './known-events.ts';
 import { type PendingSteps, addStep, addSteps, noSteps } from './pending-steps.ts';
 import { findUnreadable } from './readable.ts';
 import type { QueuedRequest, Receipt } from './request-queue.ts';
 import type { DigestArguments } from './same-event.ts';
-import { fillUndo } from './undo-request.ts';
+import { type UndoRequest, fillUndo } from './undo-request.ts';
 
 export interface StepPorts extends EdgePorts {
   readonly journal: Journal;
@@ -96,8 +97,8 @@ async function stepRequest(requested: RequestSteps): Promise<Receipt> {
   for (const [index, ingress] of request.events.entries()) {
     const rest = requested.ports.pause();
     if (rest !== null) await rest;
-    const pending = await findPending(ingress, start.state.version, [before, own], digestsOf(requested));
-    const answer = pending ?? (await answerEvent(requested, ingress));
+    const answering = answerEvent(requested, ingress, findPending(ingress, start.state.version, [before, own]));
+    const answer = answering instanceof Promise ? await answering : answering;
     if (isLeft(answer)) return left(atEvent(index, answer.left));
     events.push(answer.right);
   }
@@ -111,26 +112,36 @@ const atEvent = (index: number, rejection: Rejection): Rejection =>
 
 // Most events that are sent again are refused, because what they report has already happened. So the journal is searched
 // only after a refusal.
-async function answerEvent(requested: RequestSteps, ingress: Ingress): Promise<EventAnswer> {
-  const { ports, start, lookUp, request, before } = requested;
+function answerEvent(requested: RequestSteps, ingress: Ingress, pending: Known | null): Soon<EventAnswer> {
+  const { lookUp, request, before } = requested;
+  if (pending !== null) return answerKnown(ingress, pending, digestsOf(requested));
   const { expected_version: expected } = request;
   const conflicts = expected !== undefined && expected !== before.state.version;
-  const early =
-    conflicts || lookUp === 'first' ? await findRecorded(ports.journal, start.id, ingress, digestsOf(requested)) : null;
-  if (early !== null) return early;
-  // Only a new event can conflict: a request sent again gets its first answer, whatever was appended since.
-  if (conflicts) {
-    return left(
-      reject(
-        'version_conflict',
-        '/expected_version',
-        `the session is at version ${before.state.version}, not at the expected ${expected}`,
-      ),
-    );
-  }
-  const answer = await stepEvent(requested, ingress);
-  if (isRight(answer) || lookUp === 'first') return answer;
-  return (await findRecorded(ports.journal, start.id, ingress, digestsOf(requested))) ?? answer;
+  if (conflicts || lookUp === 'first') return answerLookedUp(requested, ingress, conflicts);
+  return andThen(stepEvent(requested, ingress), (answer) =>
+    isRight(answer) ? answer : findOr(requested, ingress, () => answer),
+  );
+}
+
+function answerLookedUp(requested: RequestSteps, ingress: Ingress, conflicts: boolean): Promise<EventAnswer> {
+  const { before, request } = requested;
+  return findOr(requested, ingress, () => {
+    if (!conflicts) return stepEvent(requested, ingress);
+    // Only a new event can conflict: a request sent again gets its first answer, whatever was appended since.
+    const at = `the session is at version ${before.state.version}, not at the expected ${request.expected_version}`;
+    return left(reject('version_conflict', '/expected_version', at));
+  });
+}
+
+/** The answer to an event that the journal contains, else what `otherwise` answers. */
+async function findOr(
+  requested: RequestSteps,
+  ingress: Ingress,
+  otherwise: () => Soon<EventAnswer>,
+): Promise<EventAnswer> {
+  const { ports, start } = requested;
+  const found = await findRecorded(ports.journal, start.id, ingress, digestsOf(requested));
+  return found ?? (await otherwise());
 }
 
 const digestsOf =
@@ -138,27 +149,33 @@ const digestsOf =
   (call) =>
     digestArguments({ ...ports, budget }, call);
 
-async function stepEvent(requested: RequestSteps, ingress: Ingress): Promise<EventAnswer> {
+function stepEvent(requested: RequestSteps, ingress: Ingress): Soon<EventAnswer> {
   const { ports, start, request, own } = requested;
   const refusal = ports.refuseReport(start.id, ingress, request);
   if (refusal !== null && refusal.code !== 'lease_required') return left(refusal);
-  const event = await measureEvent(requested, ingress);
-  if (isLeft(event)) return event;
-  // What the edge measures and the fold may each take most of a turn.
-  const rest = ports.pause();
-  if (rest !== null) await rest;
-  if (refusal === null) return await addEvent(requested, event.right);
-  // What would be refused under a lease too is told so: no lease would help.
-  const folded = foldNew(own.state, event.right);
-  return isLeft(folded) ? folded : left(refusal);
+  return andThen(measureEvent(requested, ingress), (event) => {
+    if (isLeft(event)) return event;
+    // What the edge measures and the fold may each take most of a turn.
+    return andThen(ports.pause(), () => {
+      if (refusal === null) return addEvent(requested, event.right);
+      // What would be refused under a lease too is told so: no lease would help.
+      const folded = foldNew(own.state, event.right);
+      return isLeft(folded) ? folded : left(refusal);
+    });
+  });
 }
 
 /** The event to record, with everything the edge measures. */
-async function measureEvent(
+function measureEvent(requested: RequestSteps, ingress: Ingress): Soon<Either<Rejection, NewEvent>> {
+  const { ports, budget, own } = requested;
+  if (ingress.kind === 'UndoRequested') return measureUndo(requested, ingress);
+  return toEvent(ports, own.state, ingress, budget);
+}
+
+async function measureUndo(
   { ports, start, budget, before, own }: RequestSteps,
-  ingress: Ingress,
+  ingress: UndoRequest,
 ): Promise<Either<Rejection, NewEvent>> {
-  if (ingress.kind !== 'UndoRequested') return await toEvent(ports, own.state, ingress, budget);
   const pending = [...before.events, ...own.events];
   const filled = await fillUndo(
     {
@@ -175,18 +192,19 @@ async function measureEvent(
   return isLeft(filled) ? filled : await toEvent(ports, own.state, filled.right, budget);
 }
 
-async function addEvent({ ports, start, own }: RequestSteps, given: NewEvent): Promise<EventAnswer> {
+function addEvent(requested: RequestSteps, given: NewEvent): Soon<EventAnswer> {
+  const folded = foldNew(requested.own.state, given);
+  return isLeft(folded) ? folded : andThen(requested.ports.pause(), () => addFolded(requested, folded.right));
+}
+
+function addFolded({ ports, start, own }: RequestSteps, folded: NewFolded): EventAnswer {
+  const { event, state } = folded;
   const position = own.state.version as number as Position;
-  const folded = foldNew(own.state, given);
-  if (isLeft(folded)) return folded;
-  const { event } = folded.right;
-  const rest = ports.pause();
-  if (rest !== null) await rest;
   const text = canonicalText(event);
-  const becomesActive = !owesBridge(own.state) && owesBridge(folded.right.state);
+  const becomesActive = !owesBridge(own.state) && owesBridge(state);
   const tooMany = becomesActive ? ports.refuseActive(start.id) : null;
   const refused = tooMany ?? findUnreadable(event, text);
   if (refused !== null) return left(refused);
-  addStep(own, event, text, folded.right);
+  addStep(own, event, text, folded);
   return right({ event_id: event.event_id, position, repeated: false });
 }

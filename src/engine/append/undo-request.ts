@@ -20,7 +20,7 @@ import type { Journal } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';
 import type { RequestBudget } from '../edge/budget.ts';
 
-type UndoRequest = Extract<Ingress, { readonly kind: 'UndoRequested' }>;
+export type UndoRequest = Extract<Ingress, { readonly kind: 'UndoRequested' }>;
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export interface Stream {

@@ -7,18 +7,26 @@ import { EXCERPT_CHARS } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { BlobEnds, Blobs } from '../../blobs/blobs.ts';
 import { type ContentRef, contentRefs } from '../../core/content-refs.ts';
+import type { Soon } from '../../soon.ts';
 
 /**
  * `unknown_blob` or `content_mismatch` with the path of the first reference that does not fit its blob, else null. An
  * attachment whose first bytes are those of none of its types is an `invalid_value`.
  */
-export async function findContentFault(
+export function findContentFault(
   blobs: Pick<Blobs, 'ends' | 'get'>,
   request: object,
   { mayBeAbsent = false }: { readonly mayBeAbsent?: boolean } = {},
-): Promise<Rejection | null> {
+): Soon<Rejection | null> {
   const refs = contentRefs(request);
-  if (refs.length === 0) return null;
+  return refs.length === 0 ? null : findRefFault(blobs, refs, mayBeAbsent);
+}
+
+async function findRefFault(
+  blobs: Pick<Blobs, 'ends' | 'get'>,
+  refs: readonly ContentRef[],
+  mayBeAbsent: boolean,
+): Promise<Rejection | null> {
   const known = new Map<Digest, BlobEnds>();
   for (const content of refs) {
     const { ref, path } = content;

@@ -22,6 +22,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { SchemaVerdict, ToolCallObserved } from '../../../schemas/tool-call.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
+import { type Soon, andThen } from '../../soon.ts';
 import type { Pause } from '../../turns.ts';
 import type { RequestBudget } from './budget.ts';
 import type { SessionTimes } from './session-times.ts';
@@ -47,10 +48,10 @@ export interface EdgeWork extends EdgePorts {
   readonly budget: RequestBudget;
 }
 
-type Answer<T> = Promise<Either<Rejection, T>>;
+type Answer<T> = Soon<Either<Rejection, T>>;
 
 /** The event to step. The blobs it refers to are durable; its time is not before that of the last event. */
-export async function toEvent(
+export function toEvent(
   given: EdgePorts,
   state: SessionState,
   ingress: Ingress,
@@ -58,93 +59,114 @@ export async function toEvent(
 ): Answer<NewEvent> {
   // The spreads here come last: V8 takes ten times as long to add fields after one.
   const ports: EdgeWork = { budget, ...given };
-  const fault = await findContentFault(ports.blobs, ingress);
-  if (fault !== null) return left(fault);
+  return andThen(findContentFault(ports.blobs, ingress), (fault) =>
+    fault === null ? toMeasured(ports, state, ingress) : left(fault),
+  );
+}
+
+function toMeasured(ports: EdgeWork, state: SessionState, ingress: Ingress): Answer<NewEvent> {
   const at_ms = ports.times.now(state.session_id, state.updated_at_ms);
   if (ingress.kind === 'TimeReached' && ingress.due_at_ms > at_ms) {
     const early = `due_at_ms ${ingress.due_at_ms} is in the future: it is ${at_ms} now; report the time once it has come`;
     return left(reject('time_not_due', '/due_at_ms', early));
   }
   const event_id = ingress.event_id ?? ports.newEventId();
-  const measured = await measure(ports, state, ingress);
-  if (isLeft(measured)) return measured;
-  const event = mergedInOrder(ingress, { at_ms, event_id, v: EVENT_VERSION, ...measured.right });
-  return right(event as unknown as NewEvent);
+  return andThen(
+    measure(ports, state, ingress),
+    map(
+      (measured) => mergedInOrder(ingress, { at_ms, event_id, v: EVENT_VERSION, ...measured }) as unknown as NewEvent,
+    ),
+  );
 }
 
 /** The fields that the edge measures. They replace what the client claims about them; an undefined one is absent. */
 type Measured = Readonly<Record<string, Json | undefined>>;
 
-async function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): Answer<Measured> {
-  if (ingress.kind === 'ToolCallsObserved') {
-    const calls = await prepareCalls(ports, state, ingress.calls);
-    return isLeft(calls) ? calls : right({ calls: calls.right });
-  }
-  if (ingress.kind === 'user.tool_confirmation' && ingress.instead !== undefined) {
-    const calls = await prepareCalls(ports, state, [ingress.instead]);
-    if (isLeft(calls)) return left({ ...calls.left, path: calls.left.path.replace('/calls/0', '/instead') });
-    return right({ instead: calls.right[0] as ToolCallObserved });
-  }
-  if (ingress.kind === 'ToolRegistrySet') {
-    return map((registry: readonly ToolSpec[]) => ({ registry }))(
-      await admitTools(ingress.registry, ports.pause, ports.budget),
-    );
-  }
-  if (ingress.kind === 'ToolsetSet') {
-    const { tools } = ingress;
-    const given = tools.map(({ spec }) => spec);
-    const pathOf = (index: number): string => `/tools/${index}/spec`;
-    return map((specs: readonly ToolSpec[]) => ({
-      tools: tools.map(({ definition }, index) => ({ definition, spec: specs[index] as ToolSpec })),
-    }))(await admitTools(given, ports.pause, ports.budget, pathOf));
-  }
-  if (ingress.kind === 'ToolCallSettled') {
-    const output_verdict = await outputVerdict(ports, state, ingress);
-    return right({ output_verdict, jitter_permille: jitter(ports, ingress) });
-  }
-  if (ingress.kind === 'user.custom_tool_result') {
-    return right({ output_verdict: await outputVerdict(ports, state, ingress) });
-  }
-  if (ingress.kind === 'ToolCallAsked') {
-    const fault = await questionFault(ports, ingress.question);
-    return fault === null ? right({}) : left(fault);
-  }
-  if (ingress.kind === 'user.elicitation_result') {
-    return right({ content_verdict: await answerVerdict(ports, state, ingress) });
-  }
-  if (ingress.kind === 'GenerateFailed' || ingress.kind === 'CompactFailed') {
-    return right({ jitter_permille: jitter(ports, ingress) });
-  }
-  return right({});
+function measure(ports: EdgeWork, state: SessionState, ingress: Ingress): Answer<Measured> {
+  const measured = MEASURES[ingress.kind] as Measure<Ingress> | undefined;
+  return measured === undefined ? right({}) : measured(ports, state, ingress);
+}
+
+type Measure<E> = (ports: EdgeWork, state: SessionState, ingress: E) => Answer<Measured>;
+
+/** The kinds of which something is measured besides the time. */
+const MEASURES: { readonly [K in Ingress['kind']]?: Measure<Extract<Ingress, { readonly kind: K }>> } = {
+  ToolCallsObserved: (ports, state, ingress) =>
+    andThen(
+      prepareCalls(ports, state, ingress.calls),
+      map((calls) => ({ calls })),
+    ),
+  'user.tool_confirmation': (ports, state, { instead }) =>
+    instead === undefined ? right({}) : prepareInstead(ports, state, instead),
+  ToolRegistrySet: (ports, _state, ingress) =>
+    andThen(
+      admitTools(ingress.registry, ports.pause, ports.budget),
+      map((registry) => ({ registry })),
+    ),
+  ToolsetSet: (ports, _state, ingress) => admitToolset(ports, ingress.tools),
+  ToolCallSettled: (ports, state, ingress) =>
+    andThen(outputVerdict(ports, state, ingress), (output_verdict) =>
+      right({ output_verdict, jitter_permille: jitter(ports, ingress) }),
+    ),
+  'user.custom_tool_result': (ports, state, ingress) =>
+    andThen(outputVerdict(ports, state, ingress), (output_verdict) => right({ output_verdict })),
+  ToolCallAsked: (ports, _state, ingress) =>
+    andThen(questionFault(ports, ingress.question), (fault) => (fault === null ? right({}) : left(fault))),
+  'user.elicitation_result': (ports, state, ingress) =>
+    andThen(answerVerdict(ports, state, ingress), (content_verdict) => right({ content_verdict })),
+  GenerateFailed: (ports, _state, ingress) => right({ jitter_permille: jitter(ports, ingress) }),
+  CompactFailed: (ports, _state, ingress) => right({ jitter_permille: jitter(ports, ingress) }),
+};
+
+async function prepareInstead(
+  ports: EdgeWork,
+  state: SessionState,
+  instead: ToolCallObserved,
+): Promise<Either<Rejection, Measured>> {
+  const calls = await prepareCalls(ports, state, [instead]);
+  if (isLeft(calls)) return left({ ...calls.left, path: calls.left.path.replace('/calls/0', '/instead') });
+  return right({ instead: calls.right[0] as ToolCallObserved });
+}
+
+async function admitToolset(
+  ports: EdgeWork,
+  tools: EventOfKind<'ToolsetSet'>['tools'],
+): Promise<Either<Rejection, Measured>> {
+  const given = tools.map(({ spec }) => spec);
+  const pathOf = (index: number): string => `/tools/${index}/spec`;
+  return map((specs: readonly ToolSpec[]) => ({
+    tools: tools.map(({ definition }, index) => ({ definition, spec: specs[index] as ToolSpec })),
+  }))(await admitTools(given, ports.pause, ports.budget, pathOf));
 }
 
 const jitter = (ports: EdgePorts, { retryable }: { readonly retryable?: boolean }): number | undefined =>
   retryable === true ? ports.drawJitter() : undefined;
 
 /** The verdict on a successful result of a tool that declares an output schema; undefined for any other result. */
-async function outputVerdict(
+function outputVerdict(
   ports: EdgeWork,
   { active_tool_batch: batch, tool_registry }: SessionState,
   { call_id, result }: Pick<EventOfKind<'user.custom_tool_result'>, 'call_id' | 'result'>,
-): Promise<SchemaVerdict | undefined> {
+): Soon<SchemaVerdict | undefined> {
   const planned = batch === null ? undefined : plannedOf(batch.plan, call_id)?.call;
   const tool = planned === undefined ? undefined : tool_registry[planned.tool_id];
   // The definition may have been replaced since the call was planned: then its schema does not apply to this call.
   if (tool?.output_schema === undefined || tool.tool_ref !== planned?.tool_ref || !result.success) return undefined;
-  return await ports.checkOutput(tool, result.data ?? null, ports.budget);
+  return ports.checkOutput(tool, result.data ?? null, ports.budget);
 }
 
 async function prepareCalls(
   ports: EdgeWork,
   state: SessionState,
   given: readonly ToolCallObserved[],
-): Answer<readonly ToolCallObserved[]> {
+): Promise<Either<Rejection, readonly ToolCallObserved[]>> {
   const tools = toolsByName(state.tool_registry);
   const calls: ToolCallObserved[] = [];
   for (const [index, call] of given.entries()) {
     const rest = ports.pause();
     if (rest !== null) await rest;
-    const prepared = await prepareCall(ports, tools.get(call.tool_name), call);
+    const preparing = prepareCall(ports, tools.get(call.tool_name), call);
+    const prepared = preparing instanceof Promise ? await preparing : preparing;
     if (isLeft(prepared)) return left({ ...prepared.left, path: `/calls/${index}${prepared.left.path}` });
     calls.push(prepared.right);
   }
@@ -162,30 +184,41 @@ function toolsByName(registry: SessionState['tool_registry']): ReadonlyMap<strin
   return made;
 }
 
-async function prepareCall(
-  ports: EdgeWork,
-  tool: ToolSpec | undefined,
-  call: ToolCallObserved,
-): Answer<ToolCallObserved> {
+function prepareCall(ports: EdgeWork, tool: ToolSpec | undefined, call: ToolCallObserved): Answer<ToolCallObserved> {
   const { call_id, tool_name, provider_call_id } = call;
   // A call is written in canonical order, so that it need not be written again.
   const name = { call_id, ...(provider_call_id === undefined ? {} : { provider_call_id }), tool_name };
-  const given = await givenText(ports, call);
-  if (isLeft(given)) return given;
-  const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
-  return isLeft(args)
-    ? await keepUnreadable(ports.blobs, name, given.right, args.left)
-    : await keepArguments(ports, tool, name, args.right);
+  return andThen(givenText(ports, call), (given): Answer<ToolCallObserved> => {
+    if (isLeft(given)) return given;
+    const args = call.arguments === undefined ? readArguments(given.right) : right(call.arguments);
+    return isLeft(args)
+      ? keepUnreadable(ports.blobs, name, given.right, args.left)
+      : keepArguments(ports, tool, name, args.right);
+  });
 }
 
-async function keepArguments(
+const keepArguments = (
   ports: EdgeWork,
   tool: ToolSpec | undefined,
   name: CallName,
   args: JsonObject,
+): Answer<ToolCallObserved> =>
+  andThen(tool === undefined ? undefined : ports.checkSchema(tool, args, ports.budget), (verdict) =>
+    keepJudged(ports, tool, { name, args, verdict }),
+  );
+
+interface Judged {
+  readonly name: CallName;
+  readonly args: JsonObject;
+  readonly verdict: SchemaVerdict | undefined;
+}
+
+function keepJudged(
+  ports: EdgeWork,
+  tool: ToolSpec | undefined,
+  { name, args, verdict }: Judged,
 ): Answer<ToolCallObserved> {
   const text = canonicalText(args);
-  const verdict = tool === undefined ? undefined : await ports.checkSchema(tool, args, ports.budget);
   const judged = {
     arguments_digest: digestText(text),
     ...(verdict === undefined ? {} : { arguments_verdict: verdict }),
@@ -195,12 +228,18 @@ async function keepArguments(
     if (tool !== undefined && text.length > CLAIMS_AHEAD_CHARS_MIN) computeClaimsAhead(tool.parallelism_hint, args);
     return right({ arguments: args, ...judged });
   }
-  const stored = await storeText(ports.blobs, text);
-  if (isLeft(stored)) return stored;
-  if (tool === undefined) return right({ ...judged, arguments_ref: stored.right });
-  const { parallelism_hint: hint } = tool;
-  const claims = claimsWithin(ports.budget.claims, hint, claimsOf(hint, args));
-  return right({ ...judged, claims, arguments_ref: stored.right });
+  return andThen(
+    storeText(ports.blobs, text),
+    map((stored) => {
+      if (tool === undefined) return { ...judged, arguments_ref: stored };
+      const { parallelism_hint: hint } = tool;
+      return {
+        ...judged,
+        claims: claimsWithin(ports.budget.claims, hint, claimsOf(hint, args)),
+        arguments_ref: stored,
+      };
+    }),
+  );
 }
 
 /** The digest that is recorded for the arguments of a call; null when they are in a blob that cannot be read. */
@@ -214,14 +253,14 @@ export async function digestArguments(ports: EdgeWork, call: ToolCallObserved): 
 }
 
 /** The text of a model's arguments when they were not sent as an object: inline, or from a blob. */
-async function givenText({ blobs, budget }: EdgeWork, call: ToolCallObserved): Answer<string> {
+function givenText({ blobs, budget }: EdgeWork, call: ToolCallObserved): Answer<string> {
   const { arguments_text, arguments_ref } = call;
   if (arguments_text !== undefined || arguments_ref === undefined) return right(arguments_text ?? '');
   if (isInline(arguments_ref)) return right(arguments_ref.text);
   budget.argumentBytes -= arguments_ref.bytes;
-  const bytes = budget.argumentBytes < 0 ? left(TOO_MANY_BYTES) : await blobs.get(arguments_ref.ref)();
-  if (isLeft(bytes)) return left({ ...bytes.left, path: '/arguments_ref' });
-  return right(new TextDecoder().decode(bytes.right));
+  return andThen(budget.argumentBytes < 0 ? left(TOO_MANY_BYTES) : blobs.get(arguments_ref.ref)(), (bytes) =>
+    isLeft(bytes) ? left({ ...bytes.left, path: '/arguments_ref' }) : right(new TextDecoder().decode(bytes.right)),
+  );
 }
 
 const TOO_MANY_BYTES = reject(
@@ -251,19 +290,21 @@ const CLAIMS_AHEAD_CHARS_MIN = 128;
 type CallName = Pick<ToolCallObserved, 'call_id' | 'tool_name' | 'provider_call_id'>;
 
 // The text of a model is kept unchanged, even when it cannot be parsed.
-async function keepUnreadable(blobs: Blobs, name: CallName, text: string, fault: Rejection): Answer<ToolCallObserved> {
+function keepUnreadable(blobs: Blobs, name: CallName, text: string, fault: Rejection): Answer<ToolCallObserved> {
   const judged = {
     ...name,
     arguments_digest: digestText(text),
     arguments_verdict: { valid: false, path: clipVerdict(fault.path), message: clipVerdict(fault.message) },
   };
   if (text.length <= INLINE_CHARS_MAX) return right({ ...judged, arguments_text: text });
-  const stored = await storeText(blobs, text);
-  return isLeft(stored) ? stored : right({ ...judged, arguments_ref: stored.right });
+  return andThen(
+    storeText(blobs, text),
+    map((stored) => ({ ...judged, arguments_ref: stored })),
+  );
 }
 
 /** Stores text as a blob and returns its reference. */
-async function storeText(blobs: Blobs, text: string): Answer<Content> {
+async function storeText(blobs: Blobs, text: string): Promise<Either<Rejection, Content>> {
   const bytes = new TextEncoder().encode(text);
   const stored = await blobs.put(bytes)();
   if (isLeft(stored)) return stored;
