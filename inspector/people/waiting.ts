@@ -130,10 +130,11 @@ async function previewOf(
   if ('code' in preview) return { state: 'none', why: preview.message };
   const diff = await storedText(client, preview.diff);
   if (diff === null) return { state: 'none', why: 'it is stored and cannot be read' };
-  return { state: 'shown', digest: preview.digest, lines: readDiff(diff).map(lineOf) };
+  return { state: 'shown', digest: preview.digest, lines: readDiff(diff).map(diffLineOf) };
 }
 
-function lineOf({ mark, text }: PreviewLine): DiffLine {
+/** A line of a preview, or of a definition, as the page draws it. */
+export function diffLineOf({ mark, text }: PreviewLine): DiffLine {
   if (mark !== 'place') return { sign: SIGNS[mark], text };
   const [, place] = /^@@ (.*) @@$/.exec(text) ?? [];
   return place === undefined ? { sign: '»', text: text.replace(/^\\ /, '') } : { sign: '@', text: place };

@@ -1,7 +1,7 @@
 // What waits for people, and what they do.
 import type { CallAddress, Refusal } from './addresses.ts';
 import type { ConsentPolicy } from '../../schemas/consent.ts';
-import type { Digest, SessionId } from '../../schemas/ids.ts';
+import type { Digest, SessionId, ToolId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { ForkedRun } from '../../schemas/wire.ts';
 import type { FirstAnswer } from '../../src/client/first-answer.ts';
@@ -77,6 +77,22 @@ export type PersonAnswer =
   /** To what a call asks. */
   | { readonly kind: 'elicitation'; readonly result: ElicitationAnswer };
 
+/** The definitions of one toolset that wait for approval. */
+export interface WaitingToolset {
+  readonly toolset: string;
+  readonly owner: string;
+  readonly tools: readonly WaitingDefinition[];
+  /** How many more wait. */
+  readonly rest: number;
+}
+
+export interface WaitingDefinition {
+  readonly tool_id: ToolId;
+  readonly digest: Digest;
+  /** The definition whole, as it differs from the approved one; null when it cannot be read, and then not approved. */
+  readonly lines: readonly DiffLine[] | null;
+}
+
 export type Act = { readonly session_id: SessionId } & (
   | { readonly kind: 'interrupt'; readonly input: string | null; readonly reason: string | null }
   | { readonly kind: 'pause' }
@@ -84,6 +100,8 @@ export type Act = { readonly session_id: SessionId } & (
   /** The name of a preset, or a whole policy. It revokes every grant. */
   | { readonly kind: 'policy'; readonly policy: string | ConsentPolicy }
   | { readonly kind: 'undo'; readonly call: CallAddress }
+  /** Definitions that were shown, by their digests. */
+  | { readonly kind: 'approve_toolset'; readonly toolset: string; readonly tools: Readonly<Record<string, Digest>> }
   /** A new session with the first `at` events of this one. */
   | { readonly kind: 'fork'; readonly at: number; readonly run: ForkedRun; readonly to: SessionId | null }
 );
