@@ -20,7 +20,7 @@ import type {
   WhatIfSummary,
   WhatIfWindow,
 } from './shapes/alternatives.ts';
-import type { Act, AnswerGiven, Outcome, UndoFiles, Waiting } from './shapes/people.ts';
+import type { Act, AnswerGiven, Outcome, UndoFiles, Waiting, WaitingToolset } from './shapes/people.ts';
 import type { EventDetail, MarkWanted, MarksAnswer, RowsWindow, TurnsWindow } from './shapes/rows.ts';
 import type {
   ConnectTo,
@@ -121,6 +121,8 @@ export interface Asks {
   // People.
   /** The questions and custom calls of all sessions of the engine, the one that expires first at the top. */
   waiting: { given: Nothing; answer: Waiting };
+  /** The definitions of tools that wait for approval after the last folded event. It reads the whole stream. */
+  toolsets: { given: OfSource; answer: readonly WaitingToolset[] };
   /** The files that an undo would put back, without asking for it. */
   undoFiles: { given: OfSource & CallAddress; answer: UndoFiles };
   answer: { given: AnswerGiven; answer: Outcome };

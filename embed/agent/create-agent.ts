@@ -55,9 +55,9 @@ export interface RunOptions {
 export interface Agent {
   /** Runs a prompt. The run has begun, whether or not it is iterated over. */
   readonly run: (prompt: string, options?: RunOptions) => Run;
-  /** The calls that wait for a person, in all sessions or in one. */
+  /** What waits for a person, in all sessions or in one: questions about calls, and those that calls ask. */
   readonly waiting: (session?: string) => Promise<readonly Question[]>;
-  /** Answers a call that waits. */
+  /** Answers a question that was shown: an `elicitation` with an `action`. Throws a `NotWaiting` when it waits no more. */
   readonly answer: (question: QuestionAddress, answer: Answer) => Promise<void>;
   /** The engine, for everything else. */
   readonly client: EngineClient;

@@ -1,7 +1,7 @@
 // Calls that the loop went on from without handing them to the core: calls of tools that the application runs elsewhere, and
 // calls that the framework refused by itself. They end with what the loop told the model.
 import type { EngineClient } from '../../src/client/index.ts';
-import { type CallResult, requiredActions } from '../../src/core/index.ts';
+import { type CallResult, personEffects } from '../../src/core/index.ts';
 import { answerIfWaiting } from '../runs/questions.ts';
 import { loopIdOf } from './call-ids.ts';
 import type { LoopCalls } from './loop-calls.ts';
@@ -28,9 +28,12 @@ export async function endLeftCalls(
     const { call_id: call } = made.call;
     if (hasEnded(made) || calls.isOffered(call)) continue;
     const result = results.get(loopIdOf(made.call)) ?? NO_RESULT;
-    const action = log.state() && requiredActions(log.state() as never).find(({ call_id }) => call_id === call);
+    const action = log.state() && personEffects(log.state() as never).find(({ call_id }) => call_id === call);
     if (action === undefined || action === null) calls.refuse(call, result);
-    else if (action.kind === 'agent.custom_tool_use') await answerIfWaiting(client, action, result);
+    else if (action.kind === 'agent.elicitation') {
+      calls.refuse(call, result);
+      await answerIfWaiting(client, action, { action: 'cancel' });
+    } else if (action.kind === 'agent.custom_tool_use') await answerIfWaiting(client, action, result);
     else if (!(await answerIfWaiting(client, action, { allow: false, message: result.text })))
       calls.refuse(call, result);
   }

@@ -4,13 +4,18 @@ import { type CallResult, type RequiredAction, requiredActions } from '../../src
 import { type Answer, type Question, answerIfWaiting, openQuestions } from '../runs/questions.ts';
 import { type LoopSession, callsNamed } from './loop-session.ts';
 
-/** The open question about a call, by its id in the recorded turn; null when it waits for no person. */
+/** The open question about a call, or that the call asks, by its id in the recorded turn; null when it waits for no person. */
 export async function questionAbout(loop: LoopSession, id: string): Promise<Question | null> {
-  const waiting = callsNamed(loop, id).filter(({ status }) => status === 'waiting');
+  // A call that asks may keep running.
+  const waiting = callsNamed(loop, id).filter(({ status }) => status === 'waiting' || status === 'running');
   if (waiting.length === 0) return null;
   const open = await openQuestions(loop.client, loop.session);
-  return open.find((one) => waiting.some((made) => isAbout(made, one))) ?? null;
+  return open.find((one) => waiting.some((made) => isOf(made, one))) ?? null;
 }
+
+/** The digest of an elicitation is not that of the arguments of its call. */
+const isOf = (made: CallResult, { kind, call, batch, digest }: Question): boolean =>
+  isAbout(made, { call, batch, digest: kind === 'elicitation' ? made.arguments_digest : digest });
 
 /** None before the session is made. */
 export async function waitingQuestions({ client, session }: LoopSession): Promise<readonly Question[]> {
@@ -45,7 +50,7 @@ async function actionAbout({ client, session }: LoopSession, made: CallResult): 
 interface Address {
   readonly call: string;
   readonly batch: string;
-  readonly digest: string;
+  readonly digest: string | null;
 }
 
 const addressOf = ({ call_id, batch_id, arguments_digest }: RequiredAction): Address => ({

@@ -44,9 +44,15 @@ export interface DurableOptions extends EnginePlace, LocalPorts {
 export interface DurableRun {
   /** The id of the session, as it was given. */
   readonly session: string;
-  /** The calls of this session that wait for a person. */
+  /**
+   * What waits for a person in this session: may a call run (`approval`), please do it (`task`), or what a running call asks
+   * (`elicitation`, with `asked`).
+   */
   readonly waiting: () => Promise<readonly Question[]>;
-  /** Answers a question that was shown. Throws a `NotWaiting` when it waits no more. */
+  /**
+   * Answers a question that was shown: an `elicitation` with an `action`, and the `content` of an `accept`. Throws a `NotWaiting`
+   * when it waits no more.
+   */
   readonly answer: (question: QuestionAddress, answer: Answer) => Promise<void>;
   /** Ends the run as completed, when the loop stops before the model is done. Does nothing when it is over. */
   readonly complete: () => Promise<void>;
@@ -73,7 +79,7 @@ export interface Durable extends DurableRun {
    * a `CallDiffers` when the loop brings another tool or other arguments than are on record: then nothing runs.
    */
   readonly call: (request: CallRequest) => Promise<string>;
-  /** The open question about a call, by its id in the recorded turn; null when it waits for no person. */
+  /** The open question about a call, or that it asks, by its id in the recorded turn; null when it waits for no person. */
   readonly question: (id: string) => Promise<Question | null>;
   /**
    * Takes up an unfinished run without asking for a turn, for a loop that keeps its own history and goes on with calls.

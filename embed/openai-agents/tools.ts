@@ -50,7 +50,8 @@ export function durableAgentsTool<Tool extends AgentsTool>(
     timeoutMs: undefined,
     async needsApproval(context: never, input: never, id = ''): Promise<boolean> {
       const open = await question(id);
-      if (open === null) return false;
+      // What a call asks itself is no question of whether it may run: it waits inside its function.
+      if (open === null || open.kind === 'elicitation') return false;
       if (open.tool !== tool.name || open.reasons.some((reason) => reason !== 'tool_asks')) return true;
       if (await tool.needsApproval(context, input, id)) return true;
       // What is allowed are the recorded arguments, so that the function of the tool must not ask for them, either.

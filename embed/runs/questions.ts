@@ -13,13 +13,7 @@ import {
   SessionId as SessionIdCodec,
 } from '../../schemas/index.ts';
 import { type EngineClient, allSessions, must, mustBe } from '../../src/client/index.ts';
-import {
-  type Elicitation,
-  type PersonEffect,
-  type RequiredAction,
-  personEffects,
-  requiredActions,
-} from '../../src/core/index.ts';
+import { type Elicitation, type PersonEffect, type RequiredAction, personEffects } from '../../src/core/index.ts';
 import { storeText, readArguments, wholeText } from './contents.ts';
 
 /** Names the question that is answered, as it was shown; a question is one, with all of its fields. */
@@ -202,13 +196,13 @@ async function answerAction(client: EngineClient, action: PersonEffect, answer: 
 }
 
 /** Answers a question unless it waits no more. Resolves with whether it was answered. */
-export async function answerIfWaiting(client: EngineClient, action: RequiredAction, answer: Answer): Promise<boolean> {
+export async function answerIfWaiting(client: EngineClient, action: PersonEffect, answer: Answer): Promise<boolean> {
   try {
     await answerAction(client, action, answer);
     return true;
   } catch (error) {
     const { state } = await must(client.session(action.session_id));
-    if (requiredActions(state).some(({ call_id }) => call_id === action.call_id)) throw error;
+    if (personEffects(state).some(({ effect_id }) => effect_id === action.effect_id)) throw error;
     return false;
   }
 }

@@ -10,8 +10,8 @@ export function addApprovals(app, agent) {
     res.setHeader('cache-control', 'no-cache');
     const last = req.headers['last-event-id']; // a browser sends it when it connects again
     const options = { signal: stop.signal, ...(last === undefined ? {} : { from: Number(last) }) };
-    for await (const { version, status, waiting } of watch(agent.client, req.params.session, options)) {
-      const isTaken = res.write(`id: ${version}\ndata: ${JSON.stringify({ status, waiting })}\n\n`);
+    for await (const { version, status, waiting, questions } of watch(agent.client, req.params.session, options)) {
+      const isTaken = res.write(`id: ${version}\ndata: ${JSON.stringify({ status, waiting, questions })}\n\n`);
       if (!isTaken) await once(res, 'drain', { signal: stop.signal });
     }
     res.end();

@@ -9,8 +9,9 @@ export function addApprovals(app, agent) {
       stream.onAbort(() => stop.abort());
       const last = c.req.header('last-event-id'); // a browser sends it when it connects again
       const options = { signal: stop.signal, ...(last === undefined ? {} : { from: Number(last) }) };
-      for await (const { version, status, waiting } of watch(agent.client, c.req.param('session'), options)) {
-        await stream.writeSSE({ id: String(version), data: JSON.stringify({ status, waiting }) });
+      for await (const seen of watch(agent.client, c.req.param('session'), options)) {
+        const { version, status, waiting, questions } = seen;
+        await stream.writeSSE({ id: String(version), data: JSON.stringify({ status, waiting, questions }) });
       }
     }),
   );

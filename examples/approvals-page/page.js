@@ -1,4 +1,4 @@
-// Shows the calls that wait for a person. What a model wrote enters the page as text nodes only.
+// Shows the calls that wait for a person, and what calls ask. What a model wrote enters the page as text nodes only.
 const session = 'order-42';
 const status = document.getElementById('status');
 const questions = document.getElementById('questions');
@@ -6,26 +6,37 @@ const questions = document.getElementById('questions');
 new EventSource(`sessions/${session}/events`).addEventListener('message', ({ data }) => {
   const seen = JSON.parse(data);
   status.textContent = seen.status;
-  questions.replaceChildren(...seen.waiting.map(itemOf));
+  questions.replaceChildren(...seen.waiting.map(itemOf), ...seen.questions.map(askedItemOf));
 });
 
 function itemOf(action) {
   const item = document.createElement('li');
   item.append(`${action.tool_name} ${JSON.stringify(action.arguments)} `);
-  for (const [label, allow] of [
-    ['Allow', true],
-    ['Deny', false],
-  ]) {
-    const button = document.createElement('button');
-    button.textContent = label;
-    button.addEventListener('click', () => answer(action, allow));
-    item.append(button);
-  }
+  const about = (allow) => () => answer(action, action.arguments_digest, allow);
+  item.append(buttonOf('Allow', about(true)), buttonOf('Deny', about(false)));
   return item;
 }
 
-// The answer names the arguments that were shown: it counts for no others.
-async function answer({ call_id, batch_id: batch, arguments_digest: digest }, allow) {
+// An answer that has content needs a form of your own: it goes to agent.answer as { action: 'accept', content }.
+function askedItemOf(question) {
+  const item = document.createElement('li');
+  const { message, schema } = question.asked;
+  item.append(`${question.tool_name} asks: ${message} `);
+  const say = (accept) => () => answer(question, question.question, accept);
+  if (schema === undefined) item.append(buttonOf('Accept', say(true)));
+  item.append(buttonOf('Decline', say(false)));
+  return item;
+}
+
+function buttonOf(label, press) {
+  const button = document.createElement('button');
+  button.textContent = label;
+  button.addEventListener('click', press);
+  return button;
+}
+
+// The answer names the arguments, or the question, that were shown: it counts for no others.
+async function answer({ call_id, batch_id: batch }, digest, allow) {
   const response = await fetch(`sessions/${session}/calls/${encodeURIComponent(call_id)}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -35,6 +35,7 @@ import { factsOf } from './session-facts.ts';
 import { Stopped } from './slices.ts';
 import type { StreamFold } from './stream-fold.ts';
 import { findPaths, stateDiff, statePart } from './state-parts.ts';
+import { waitingToolsets } from './toolsets.ts';
 import { toolsAt } from './tools.ts';
 import { turnDetail, turnsIn } from './turns.ts';
 import { alternativesOf, decideAgain, exportOf, whatIfWindow } from './what-if.ts';
@@ -201,6 +202,7 @@ const ANSWERS: Answers = {
     return { bytes: new Uint8Array(bytes).buffer };
   },
   waiting: async (held) => await engineOf(held).waiting.read(),
+  toolsets: async (held, given) => await waitingToolsets(foldOf(held, given)),
   undoFiles: async (held, given) => await undoFiles(foldOf(held, given), given),
   answer: async (held, given) => {
     const { client, by, waiting } = engineOf(held);

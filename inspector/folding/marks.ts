@@ -55,6 +55,7 @@ const MARKS: Readonly<Partial<Record<IngressEvent['kind'], number>>> = {
   RunCancelled: bit('person'),
   'user.tool_confirmation': bit('person'),
   'user.custom_tool_result': bit('person'),
+  'user.elicitation_result': bit('person'),
   'user.interrupt': bit('person'),
   UndoRequested: bit('person'),
   ToolRegistrySet: bit('change'),

@@ -1,5 +1,5 @@
 // The sources that are open: each folds by itself and tells how far it is, at most ten times a second.
-import { sessionStatus, requiredActions } from '../../src/core/index.ts';
+import { sessionStatus, personEffects } from '../../src/core/index.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import type { News, OpenedSource, SourceGiven, Verdicts } from '../protocol.ts';
 import { newEngineSource } from '../records/engine-source.ts';
@@ -141,7 +141,7 @@ function newOpened(number: number, source: RecordSource, { post, mayAct }: OpenW
     const { total, read } = fold.progress();
     const state = fold.now()?.state;
     const status = state === undefined ? 'idle' : sessionStatus(state).status;
-    const waits = state === undefined ? 0 : requiredActions(state).length;
+    const waits = state === undefined ? 0 : personEffects(state).length;
     post({ kind: 'grown', source: number, from, total: total ?? read, status, waits });
     if (made.head !== null) made.found = await compareHead(fold, made.head);
     made.tell();

@@ -80,6 +80,8 @@ const TEXTS: { readonly [K in IngressEvent['kind']]?: Text<K> } = {
     'code' in preview
       ? `${call_id}: no preview, ${preview.message}`
       : `${call_id} would change ${preview.files.map(({ path }) => path).join(', ')}`,
+  ToolCallNoted: ({ call_id, handle }) => `${call_id}, ${handle}`,
+  ToolCallAsked: ({ call_id, question: { message } }) => `${call_id}: ${message}`,
   HostSessionUpdated: ({ host_session: { host_session_status } }) => host_session_status ?? '',
   ToolRegistrySet: ({ registry }) => `${registry.length} tools`,
   ToolsetSet: ({ toolset, owner, tools }) => `${toolset}: ${tools.length} tools, by ${owner}`,
@@ -98,6 +100,8 @@ const TEXTS: { readonly [K in IngressEvent['kind']]?: Text<K> } = {
   'user.tool_confirmation': ({ call_id, result, message }) =>
     `${result} ${call_id}${message === undefined ? '' : `: ${message}`}`,
   'user.custom_tool_result': ({ call_id, output }) => `${call_id}: ${lineOfContent(output)}`,
+  'user.elicitation_result': ({ call_id, action, content }) =>
+    `${action} ${call_id}${content === undefined ? '' : `: ${JSON.stringify(content)}`}`,
   'user.interrupt': ({ input, reason }) => (input === undefined ? (reason ?? '') : lineOfContent(input)),
   UndoRequested: ({ call_id, changes = [] }) => `${call_id}: ${changes.map(({ path }) => path).join(', ')}`,
   UndoSettled: ({ call_id, success, message }) => `${call_id}: ${success ? 'undone' : (message ?? 'not undone')}`,

@@ -1,5 +1,5 @@
 // A session after its last folded event: what `refold show` tells.
-import { type ReplayStart, effects, requiredActions, sessionStatus, stateDigest } from '../../src/core/index.ts';
+import { type ReplayStart, effects, personEffects, sessionStatus, stateDigest } from '../../src/core/index.ts';
 import { describeProfile } from '../../src/core/explain-tools.ts';
 import { nameOf } from '../people/waiting.ts';
 import type { OpenedSource, SessionFacts, SessionNow, Verdicts } from '../protocol.ts';
@@ -51,7 +51,7 @@ function nowOf({ state, chain }: ReplayStart, turns: number): SessionNow {
     consent: state.consent,
     host: { status: host.host_session_status, sandbox: host.sandbox, workspace: host.workspace },
     owed: effects(state).map(({ kind, effect_id }) => ({ kind, effect_id })),
-    waits: requiredActions(state).map((action) => nameOf(action)),
+    waits: personEffects(state).map((action) => nameOf(action)),
     turns,
     last_plan_hash: state.last_tool_plan_hash,
   };

@@ -3,14 +3,14 @@ import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
 import type { JsonObject } from '../../schemas/json.ts';
 import { visible } from '../../src/shown/visible.ts';
-import type { PersonAnswer, Question } from '../protocol.ts';
+import type { PersonAnswer, QuestionAboutCall } from '../protocol.ts';
 import { SureButton } from './careful.tsx';
 import { into } from './into.ts';
 
 export type OnAnswer = (answer: PersonAnswer, done: string) => void;
 
 interface AllowingProps {
-  readonly question: Question;
+  readonly question: QuestionAboutCall;
   readonly onAnswer: OnAnswer;
 }
 
@@ -135,7 +135,7 @@ export function Fulfilling({ onAnswer }: { readonly onAnswer: OnAnswer }): JSX.E
   );
 }
 
-function readObject(text: string): JsonObject | null {
+export function readObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;

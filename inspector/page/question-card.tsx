@@ -1,16 +1,24 @@
-// One thing that waits for a person: what would run, what it would do, and the answers. The arguments are shown whole, and their
-// digest goes with the answer: what was not shown cannot be allowed.
+// One thing that waits for a person: what would run, what it would do, or what a call asks, and the answers. It is shown whole,
+// and its digest goes with the answer: what was not shown cannot be allowed or answered.
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import { visible } from '../../src/shown/visible.ts';
-import type { PersonAnswer, QuestionPreview } from '../protocol.ts';
+import type {
+  AnswerGiven,
+  PersonAnswer,
+  Question,
+  QuestionAboutCall,
+  QuestionOfCall,
+  QuestionPreview,
+} from '../protocol.ts';
 import { OutcomeNote } from './acts.tsx';
-import { Allowing, Fulfilling } from './answering.tsx';
+import { Allowing, Fulfilling, type OnAnswer } from './answering.tsx';
 import { refusalOf, useApp } from './app.ts';
 import { Careful } from './careful.tsx';
 import { To } from './links.tsx';
 import { DiffLines } from './panel.tsx';
+import { Eliciting } from './eliciting.tsx';
 import { type Card, type Given, isOver } from './question-cards.ts';
 import { inWords } from './spans.tsx';
 import { Said } from './text.tsx';
@@ -25,12 +33,11 @@ export interface CardProps {
 export function QuestionCard({ card, canAnswer, onSent, onGiven }: CardProps): JSX.Element {
   const { link } = useApp();
   const { question, given, isSent } = card;
-  const { action, digest, arguments_text, title, preview } = question;
+  const { action, digest, title } = question;
   const give = (answer: PersonAnswer, done: string): void => {
     const { session_id } = action;
-    const named = preview?.state === 'shown' ? { preview: preview.digest } : {};
     onSent();
-    link.ask('answer', { session_id, digest, shown: question.arguments ?? {}, ...named, answer }).then(
+    link.ask('answer', { session_id, digest, ...shownIn(question), answer }).then(
       (outcome) => onGiven({ outcome, done }),
       (error: unknown) => onGiven({ outcome: { taken: false, refused: refusalOf(error), first: null }, done }),
     );
@@ -40,13 +47,13 @@ export function QuestionCard({ card, canAnswer, onSent, onGiven }: CardProps): J
       as="article"
       class={isOver(card) ? 'question over' : 'question'}
       label={`question about ${action.tool_name}`}
-      shows={JSON.stringify([arguments_text, preview])}
+      shows={JSON.stringify(question.kind === 'of_call' ? action : [question.arguments_text, question.preview])}
       isOver={isOver(card) || isSent}
     >
       <h2>
-        {action.kind === 'agent.custom_tool_use' ? 'Do this for the model: ' : 'May it run '}
+        {BEFORE[action.kind]}
         <Said text={action.tool_name} />
-        {action.kind === 'agent.custom_tool_use' ? '' : '?'}
+        {AFTER[action.kind]}
       </h2>
       <p class="note">
         <To to={{ screen: 'session', of: action.session_id, at: null }}>
@@ -55,22 +62,11 @@ export function QuestionCard({ card, canAnswer, onSent, onGiven }: CardProps): J
         {title !== null && <Said text={title} />}
         {action.due_at_ms !== undefined && <Due at={action.due_at_ms} />}
       </p>
-      <pre class="said arguments" tabIndex={0} aria-label="arguments">
-        {arguments_text.split('\n').map(visible).join('\n')}
-      </pre>
-      {preview !== null && <Preview preview={preview} />}
+      {question.kind === 'of_call' ? <AskedByCall question={question} /> : <AboutCall question={question} />}
       <p class="note">
         question <code class="digest">{digest}</code>
       </p>
-      {canAnswer && question.arguments === null && (
-        <p class="fault">Its arguments cannot be read here, so it can only be denied.</p>
-      )}
-      {canAnswer &&
-        (action.kind === 'agent.tool_use' ? (
-          <Allowing question={question} onAnswer={give} />
-        ) : (
-          <Fulfilling onAnswer={give} />
-        ))}
+      {canAnswer && <Answers question={question} onAnswer={give} />}
       {isSent && (
         <p class="note" role="status">
           the answer is on its way …
@@ -83,6 +79,74 @@ export function QuestionCard({ card, canAnswer, onSent, onGiven }: CardProps): J
         </p>
       )}
     </Careful>
+  );
+}
+
+const BEFORE = {
+  'agent.custom_tool_use': 'Do this for the model: ',
+  'agent.elicitation': '',
+  'agent.tool_use': 'May it run ',
+} as const;
+const AFTER = { 'agent.custom_tool_use': '', 'agent.elicitation': ' asks', 'agent.tool_use': '?' } as const;
+
+/** What an answer names. */
+function shownIn(question: Question): Pick<AnswerGiven, 'preview' | 'shown'> {
+  if (question.kind === 'of_call') return { shown: question.action.asked };
+  const { preview, arguments: args } = question;
+  return { shown: args ?? {}, ...(preview?.state === 'shown' ? { preview: preview.digest } : {}) };
+}
+
+function AboutCall({ question: { arguments_text, preview } }: { readonly question: QuestionAboutCall }): JSX.Element {
+  return (
+    <>
+      <Whole text={arguments_text} label="arguments" />
+      {preview !== null && <Preview preview={preview} />}
+    </>
+  );
+}
+
+function AskedByCall({ question }: { readonly question: QuestionOfCall }): JSX.Element {
+  const { message, from, url } = question.action.asked;
+  return (
+    <>
+      {from !== undefined && (
+        <p class="note">
+          for <Said text={from} />
+        </p>
+      )}
+      <Whole text={message} label="what the call asks" />
+      {url !== undefined && (
+        <p>
+          Look at this address yourself, if you trust it: <Said text={url} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Text of others, all of it. */
+const Whole = ({ text, label }: { readonly text: string; readonly label: string }): JSX.Element => (
+  <pre class="said arguments" tabIndex={0} aria-label={label}>
+    {text.split('\n').map(visible).join('\n')}
+  </pre>
+);
+
+interface AnswersProps {
+  readonly question: Question;
+  readonly onAnswer: OnAnswer;
+}
+
+function Answers({ question, onAnswer }: AnswersProps): JSX.Element {
+  if (question.kind === 'of_call') return <Eliciting question={question} onAnswer={onAnswer} />;
+  return (
+    <>
+      {question.arguments === null && <p class="fault">Its arguments cannot be read here, so it can only be denied.</p>}
+      {question.action.kind === 'agent.tool_use' ? (
+        <Allowing question={question} onAnswer={onAnswer} />
+      ) : (
+        <Fulfilling onAnswer={onAnswer} />
+      )}
+    </>
   );
 }
 

@@ -50,6 +50,8 @@ async function eventOf(
     }
     case 'policy':
       return { kind: 'ConsentPolicySet', policy: policyOf(act.policy), by };
+    case 'approve_toolset':
+      return { kind: 'ToolsetApproved', toolset: act.toolset, tools: act.tools, by };
     case 'undo': {
       const { batch_id, call_id } = act.call;
       return { kind: 'UndoRequested', call_id, ...(batch_id === null ? {} : { batch_id }) };

@@ -1,4 +1,4 @@
-// The questions and custom calls that wait in all sessions of an engine. A session is read again only when it has new events,
+// The questions, custom calls and questions of calls that wait in all sessions of an engine. A session is read again only when it has new events,
 // so that asking often costs the list alone.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { SessionId } from '../../schemas/ids.ts';
@@ -10,10 +10,11 @@ import { allSessions } from '../../src/client/all-sessions.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { must } from '../../src/client/must.ts';
 import { storedArguments, storedText } from '../../src/client/stored-arguments.ts';
-import { type RequiredAction, questionDigest, requiredActions } from '../../src/core/index.ts';
+import { type PersonEffect, type RequiredAction, personEffects, questionDigest } from '../../src/core/index.ts';
 import { describeGrant } from '../../src/shown/describe-grant.ts';
 import { type PreviewLine, readDiff } from '../../src/shown/diff-lines.ts';
-import type { DiffLine, Question, QuestionPreview, Waiting, WaitingName } from '../protocol.ts';
+import { questionFields } from '../../src/shown/question-fields.ts';
+import type { DiffLine, Question, QuestionAboutCall, QuestionPreview, Waiting, WaitingName } from '../protocol.ts';
 
 /** Sessions whose questions are read at once; those of further ones come when these are answered. */
 const SESSIONS_READ_MAX = 200;
@@ -27,7 +28,7 @@ export interface WaitingCalls {
 }
 
 export interface Asked {
-  readonly action: RequiredAction;
+  readonly action: PersonEffect;
   readonly version: number;
 }
 
@@ -46,7 +47,7 @@ export function newWaitingCalls(client: Pick<EngineClient, 'session' | 'sessions
     const view = await client.session(session_id)();
     if (isLeft(view)) return view.left.message;
     const { state } = view.right;
-    const questions = await Promise.all(requiredActions(state).map((action) => questionOf(client, action, state)));
+    const questions = await Promise.all(personEffects(state).map((action) => questionOf(client, action, state)));
     for (const { digest, action } of questions) asked.set(digest, { action, version: state.version });
     known.set(session_id, { version: state.version, questions });
     return questions;
@@ -77,7 +78,7 @@ export function newWaitingCalls(client: Pick<EngineClient, 'session' | 'sessions
 
 const dueOf = ({ action }: Question): number => action.due_at_ms ?? Infinity;
 
-export const nameOf = ({ kind, call_id, tool_name, due_at_ms }: RequiredAction): WaitingName => ({
+export const nameOf = ({ kind, call_id, tool_name, due_at_ms }: PersonEffect): WaitingName => ({
   kind,
   call_id,
   tool_name,
@@ -86,18 +87,35 @@ export const nameOf = ({ kind, call_id, tool_name, due_at_ms }: RequiredAction):
 
 async function questionOf(
   client: Pick<EngineClient, 'getBlob'>,
-  action: RequiredAction,
-  { title }: SessionState,
+  action: PersonEffect,
+  state: SessionState,
 ): Promise<Question> {
+  const title = state.title ?? null;
+  if (action.kind !== 'agent.elicitation') return await questionAbout(client, action, title);
+  return {
+    kind: 'of_call',
+    action,
+    digest: questionDigest(action),
+    title,
+    fields: questionFields(action.asked.schema),
+  };
+}
+
+async function questionAbout(
+  client: Pick<EngineClient, 'getBlob'>,
+  action: RequiredAction,
+  title: string | null,
+): Promise<QuestionAboutCall> {
   const stored = await storedArguments(client, action.arguments_ref);
   const args = action.arguments ?? stored ?? (action.arguments_ref === undefined ? {} : null);
   return {
+    kind: 'about_call',
     action,
     digest: questionDigest(action),
+    title,
     arguments: args,
     arguments_text: args === null ? '' : JSON.stringify(args, null, 2),
     grants: { session: describeGrant(action, {}), arguments: patternsIn(args ?? {}) },
-    title: title ?? null,
     preview: await previewOf(client, action),
   };
 }
@@ -112,10 +130,11 @@ async function previewOf(
   if ('code' in preview) return { state: 'none', why: preview.message };
   const diff = await storedText(client, preview.diff);
   if (diff === null) return { state: 'none', why: 'it is stored and cannot be read' };
-  return { state: 'shown', digest: preview.digest, lines: readDiff(diff).map(lineOf) };
+  return { state: 'shown', digest: preview.digest, lines: readDiff(diff).map(diffLineOf) };
 }
 
-function lineOf({ mark, text }: PreviewLine): DiffLine {
+/** A line of a preview, or of a definition, as the page draws it. */
+export function diffLineOf({ mark, text }: PreviewLine): DiffLine {
   if (mark !== 'place') return { sign: SIGNS[mark], text };
   const [, place] = /^@@ (.*) @@$/.exec(text) ?? [];
   return place === undefined ? { sign: '»', text: text.replace(/^\\ /, '') } : { sign: '@', text: place };

@@ -7,7 +7,7 @@ import type { CallId, Digest, RunId, SessionId } from '../../schemas/ids.ts';
 import type { RunEnding, RunPhase, RunRecord, Usage } from '../../schemas/run.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import type { EngineInfo, SessionSummary } from '../../schemas/wire.ts';
-import type { RequiredAction } from '../../src/core/index.ts';
+import type { PersonEffect } from '../../src/core/index.ts';
 import type { Verdicts } from './verdicts.ts';
 
 export interface ConnectTo {
@@ -47,7 +47,7 @@ export interface SessionRow extends SessionSummary {
 }
 
 export interface WaitingName {
-  readonly kind: RequiredAction['kind'];
+  readonly kind: PersonEffect['kind'];
   readonly call_id: CallId;
   readonly tool_name: string;
   readonly due_at_ms: number | null;

@@ -14,6 +14,14 @@ import type { ToolReason } from '../../schemas/tool-set.ts';
 import { type MadeCalls, batchAfter, callsMade, refusedTurn } from './batch-steps.ts';
 import { type Conflict, conflictBetween } from '../../reducers/conflict.ts';
 import { type Confirmation, type Moment, confirmationsIn, momentOf } from './explain-confirmation.ts';
+import {
+  type CallStep,
+  type ExplainedNote,
+  type ExplainedQuestion,
+  lossIn,
+  notesIn,
+  questionsAfter,
+} from './explain-questions.ts';
 import type { FoldedEvent } from './folded-event.ts';
 import { newReplayer } from './replay.ts';
 
@@ -44,6 +52,10 @@ export interface CallExplanation {
   readonly starts: readonly (Moment & { readonly owner: OwnerId; readonly attempt: number })[];
   /** The attempts after which the call was queued again: their bridge was lost, or they failed temporarily. */
   readonly losses: readonly (Moment & { readonly attempt: number; readonly why: 'lost' | 'retried' })[];
+  /** The handles that were noted of its work outside, in order. */
+  readonly notes: readonly ExplainedNote[];
+  /** What it asked, in order, and who answered what. */
+  readonly questions: readonly ExplainedQuestion[];
   readonly settled: Settled | null;
   /** When its result went to the model. */
   readonly answered: Moment | null;
@@ -141,6 +153,8 @@ function observe(
     confirmations: [],
     starts: [],
     losses: [],
+    notes: [],
+    questions: [],
     // A workflow call is settled in the same event.
     settled: isTerminal(status) ? settled : null,
     answered: batch === null ? moment : null,
@@ -223,9 +237,10 @@ function advance(call: CallExplanation, folded: FoldedEvent): CallExplanation {
   const moment = momentOf(folded);
   const event = upcast(folded.event);
   const { status, code, attempt } = now;
+  const step: CallStep = { folded, was, now };
   const starts = startOf(was.status, now, moment);
   const settles = !isTerminal(was.status) && isTerminal(status);
-  const why = event.kind === 'LeaseExpired' ? 'lost' : 'retried';
+  const why = lossIn(step);
   const by = { by: event.kind, duration_ms: settles ? durationOf(event) : null, told: toldBy(event) };
   return {
     ...call,
@@ -233,7 +248,9 @@ function advance(call: CallExplanation, folded: FoldedEvent): CallExplanation {
     planned: call.planned === null ? null : { ...call.planned, waited_for: waitsAfter(call.planned, batch, moment) },
     starts: [...call.starts, ...starts],
     confirmations: [...call.confirmations, ...confirmationsIn(folded, call.call.call_id)],
-    losses: attempt > was.attempt ? [...call.losses, { ...moment, attempt: was.attempt, why }] : call.losses,
+    losses: why === null ? call.losses : [...call.losses, { ...moment, attempt: was.attempt, why }],
+    notes: [...call.notes, ...notesIn(step, call.call.call_id)],
+    questions: questionsAfter(call.questions, step),
     settled: settles ? { ...moment, ...by, status, code, attempt } : call.settled,
     answered: after.active_tool_batch?.batch_id === batch.batch_id ? null : moment,
   };

@@ -90,6 +90,8 @@ interface OpenCall {
   readonly group: number | null;
   /** A person fulfils the call, so it never waits for a bridge. */
   readonly custom: boolean;
+  /** The call itself asks, and waits for the answer. */
+  asks: boolean;
   status: CallStatus;
   code: string | null;
   readonly spans: { what: CallSpan['what']; from_ms: number; to_ms: number | null }[];
@@ -121,7 +123,7 @@ function begin({ calls, run_id, turn }: MadeCalls, { event, after }: FoldedEvent
     const { status, code } = state ?? { status: 'rejected' as const, code: refusedTurn(after).code };
     const custom = planned?.call.executor.kind === 'custom';
     const group = planned?.group ?? null;
-    const open: OpenCall = { call, group, custom, status, code, spans: [] };
+    const open: OpenCall = { call, group, custom, asks: false, status, code, spans: [] };
     beginSpan(open, at_ms);
     return open;
   });
@@ -129,9 +131,9 @@ function begin({ calls, run_id, turn }: MadeCalls, { event, after }: FoldedEvent
 }
 
 /** Begins the span for the status of a call, if the status has one. */
-function beginSpan({ status, custom, spans }: OpenCall, at_ms: number): void {
+function beginSpan({ status, custom, asks, spans }: OpenCall, at_ms: number): void {
   if (isTerminal(status)) return;
-  const what = status === 'running' ? 'run' : custom || status === 'waiting' ? 'person' : 'queue';
+  const what = asks ? 'person' : status === 'running' ? 'run' : custom || status === 'waiting' ? 'person' : 'queue';
   spans.push({ what, from_ms: at_ms, to_ms: null });
 }
 
@@ -150,8 +152,9 @@ function advance(open: OpenTurn, folded: FoldedEvent): TurnTimeline | null {
   return was?.batch_id === after.active_tool_batch?.batch_id ? null : turnOf(open, event.at_ms);
 }
 
-function updateCall(call: OpenCall, { status, code }: CallState, event: RecordedEvent): void {
-  if (status === call.status) return;
+function updateCall(call: OpenCall, { status, code, question }: CallState, event: RecordedEvent): void {
+  const asks = question !== undefined;
+  if (status === call.status && asks === call.asks) return;
   const last = call.spans.at(-1);
   const at_ms = Math.max(event.at_ms, last?.from_ms ?? 0);
   if (last !== undefined) {
@@ -159,6 +162,7 @@ function updateCall(call: OpenCall, { status, code }: CallState, event: Recorded
     last.to_ms = ran === null ? at_ms : Math.max(last.from_ms, at_ms - ran);
     if (ran !== null) call.spans.push({ what: 'run', from_ms: last.to_ms, to_ms: at_ms });
   }
+  call.asks = asks;
   call.status = status;
   call.code = code;
   beginSpan(call, at_ms);
@@ -171,5 +175,8 @@ const reportedDuration = (event: RecordedEvent, { call }: OpenCall): number | nu
 const turnOf = ({ calls, ...turn }: OpenTurn, over_ms: number | null): TurnTimeline => ({
   ...turn,
   over_ms,
-  calls: calls.map(({ custom: _custom, spans, ...call }) => ({ ...call, spans: spans.map((span) => ({ ...span })) })),
+  calls: calls.map(({ asks: _asks, custom: _custom, spans, ...call }) => ({
+    ...call,
+    spans: spans.map((span) => ({ ...span })),
+  })),
 });

@@ -106,15 +106,8 @@ function describeConfirmation(confirmation: CallExplanation['confirmations'][num
 }
 
 /** From the start of the call to the result that the model received. */
-function lifeLines({ rejected, planned, starts, losses, settled, answered }: CallExplanation): readonly string[] {
-  const started = starts.map(
-    (start) => `  started    ${describeMoment(start)} by ${start.owner}, attempt ${start.attempt}`,
-  );
-  const lost = losses.map((loss) =>
-    loss.why === 'lost'
-      ? `  lost       ${describeMoment(loss)}: attempt ${loss.attempt} was lost with its bridge; the call runs again`
-      : `  failed     ${describeMoment(loss)}: attempt ${loss.attempt} failed for a transient reason; the call runs again`,
-  );
+function lifeLines(explanation: CallExplanation): readonly string[] {
+  const { rejected, planned, starts, settled, answered } = explanation;
   const unrecorded =
     rejected === null && starts.length === 0 && settled !== null && settled.by === 'ToolCallSettled'
       ? [
@@ -122,12 +115,54 @@ function lifeLines({ rejected, planned, starts, losses, settled, answered }: Cal
         ]
       : [];
   return [
-    ...started,
-    ...lost,
+    ...attemptLines(explanation),
     ...unrecorded,
     ...(rejected === null ? [describeSettled(settled), ...toldLines(settled)] : []),
     `  answered   ${answered === null ? 'not yet' : `the model received the result at ${describeMoment(answered)}`}`,
   ];
+}
+
+/** What happened in its attempts, in the order of the record. */
+function attemptLines({ starts, losses, notes, questions }: CallExplanation): readonly string[] {
+  const lines: readonly Line[] = [
+    ...starts.map((start): Line => [
+      start.position,
+      `  started    ${describeMoment(start)} by ${start.owner}, attempt ${start.attempt}`,
+    ]),
+    ...losses.map((loss): Line => [loss.position, describeLoss(loss)]),
+    ...notes.map((note): Line => [
+      note.position,
+      `  noted      ${describeMoment(note)}: its work outside is ${clipJson(note.handle, WIDTH)}, attempt ${note.attempt}`,
+    ]),
+    ...questions.flatMap(questionLines),
+  ];
+  return lines.toSorted(([a], [b]) => a - b).map(([, line]) => line);
+}
+
+function describeLoss(loss: CallExplanation['losses'][number]): string {
+  const { why, attempt } = loss;
+  return why === 'lost'
+    ? `  lost       ${describeMoment(loss)}: attempt ${attempt} was lost with its bridge; the call runs again`
+    : `  failed     ${describeMoment(loss)}: attempt ${attempt} failed for a transient reason; the call runs again`;
+}
+
+type Line = readonly [position: number, line: string];
+
+function questionLines(question: CallExplanation['questions'][number]): readonly Line[] {
+  const { asked, attempt, ended, position } = question;
+  const from = asked.from === undefined ? '' : `for ${clipJson(asked.from, WIDTH)}, `;
+  const url = asked.url === undefined ? '' : `, to look at ${asked.url}`;
+  const what = `${from}${describeMoment(question)}, attempt ${attempt}: ${clipJson(asked.message, WIDTH)}${url}`;
+  const end: Line = ended === null ? [position, '  reply      not yet'] : [ended.position, describeEnd(ended)];
+  return [[position, `  question   ${what}`], end];
+}
+
+function describeEnd(ended: NonNullable<CallExplanation['questions'][number]['ended']>): string {
+  const { action, by, content, with: kind } = ended;
+  const isAnswer = kind === 'user.elicitation_result';
+  const what = action === null ? 'none' : paint.bold(action);
+  const who = isAnswer ? ` by ${by ?? 'an unnamed person'}` : ` with ${kind}`;
+  return `  reply      ${what}${who}, ${describeMoment(ended)}${content === null ? '' : `: ${clipJson(content, WIDTH)}`}`;
 }
 
 /** What the result tells people. Each is one line, however long. */

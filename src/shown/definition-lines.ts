@@ -11,12 +11,15 @@ export interface ShownDefinition extends WaitingTool {
 }
 
 /** The lines before they are made visible (`visible.ts`), which the output of a command does. */
-export function definitionLines({ tool_id, text, before }: ShownDefinition): readonly string[] {
-  if (before === null) return [note(`${tool_id}: not approved before`), ...added(readable(text))].map(painted);
+export const definitionLines = (definition: ShownDefinition): readonly string[] =>
+  definitionChanges(definition).map(painted);
+
+/** The same with their marks, for a page. */
+export function definitionChanges({ tool_id, text, before }: ShownDefinition): readonly PreviewLine[] {
+  if (before === null) return [note(`${tool_id}: not approved before`), ...added(readable(text))];
   const [was, is] = [readable(before), readable(text)];
   // What the reading of JSON leaves out, such as a key that is given twice, differs in the text itself.
-  const lines = was === is ? changeLines(tool_id, before, text) : changeLines(tool_id, was, is);
-  return lines.map(painted);
+  return was === is ? changeLines(tool_id, before, text) : changeLines(tool_id, was, is);
 }
 
 /** JSON with a line for each field; other text as it is. */

@@ -131,6 +131,20 @@ describe('a call', () => {
     ]);
   });
 
+  test.each([undefined, 'state'])('that itself asks waits for a person meanwhile (resumes with: %s)', (resume) => {
+    const story = begun
+      .observed([call('o', 'once')])
+      .started('o')
+      .asked('o', {}, resume)
+      .elicited('o');
+    expect(spansOf(turnsOf(story).open, 'o').slice(0, 3)).toEqual([
+      'queue 2000..3000',
+      'run 3000..4000',
+      'person 4000..5000',
+    ]);
+    expect(spansOf(turnsOf(story).open, 'o').at(3)).toBe(resume === undefined ? 'run 5000..' : 'queue 5000..');
+  });
+
   test('that is cut off by the end of its run ends with it', () => {
     const { over } = turnsOf(begun.observed([call('r', 'read', { path: 'x' })]).cancelled());
     expect(over).toMatchObject([{ over_ms: 3_000, calls: [{ status: 'cancelled' }] }]);

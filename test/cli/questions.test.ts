@@ -5,8 +5,15 @@ import { describe, expect, test } from 'vitest';
 import { askQuestion } from '../../src/cli/people/ask-question.ts';
 import { describeQuestion, questionLines } from '../../src/cli/people/describe-question.ts';
 import { newAllowingAsker } from '../../src/cli/people/unattended-asker.ts';
+import type { JsonObject } from '../../schemas/json.ts';
 import { type Elicitation, elicitations } from '../../src/core/status.ts';
-import { fieldValue, questionFields } from '../../src/shown/question-fields.ts';
+import {
+  type QuestionField,
+  choiceText,
+  fieldHint,
+  fieldValue,
+  questionFields,
+} from '../../src/shown/question-fields.ts';
 import { call, session } from '../support/session.ts';
 
 const SCHEMA = {
@@ -107,6 +114,15 @@ describe('a question of a call', () => {
 });
 
 describe('the fields of a schema', () => {
+  const of = (properties: JsonObject, required: readonly string[] = []) =>
+    questionFields({ type: 'object', properties, required });
+
+  /** The only field of a schema. */
+  function field(schema: JsonObject, required = true): QuestionField {
+    const [found] = of({ f: schema }, required ? ['f'] : []) ?? [];
+    return found ?? expect.fail('the schema takes JSON');
+  }
+
   test.each([
     ['no schema has none', undefined, 0],
     ['a flat one has one for each property', SCHEMA, 4],
@@ -117,18 +133,99 @@ describe('the fields of a schema', () => {
       { type: 'object', properties: { a: { type: 'toString' } } },
       null,
     ],
+    ['so do choices of numbers', { type: 'object', properties: { a: { type: 'integer', enum: [1, 2] } } }, null],
+    ['so do choices that cannot be typed', { type: 'object', properties: { a: { type: 'string', enum: [''] } } }, null],
+    [
+      'so do several choices with commas in them',
+      { type: 'object', properties: { a: { type: 'array', items: { type: 'string', enum: ['a, b'] } } } },
+      null,
+    ],
+    [
+      'so do lists of anything',
+      { type: 'object', properties: { a: { type: 'array', items: { type: 'string' } } } },
+      null,
+    ],
   ])('%s', (_, schema, count) => {
     expect(questionFields(schema as never)?.length ?? null).toBe(count);
   });
 
   test.each([
-    ['integer', '1.5'],
-    ['integer', '9007199254740993'],
-    ['number', '-0'],
-    ['number', 'Infinity'],
-    ['number', 'x'],
-  ] as const)('%s refuses %s', (kind, typed) => {
-    const field = { name: 'n', kind, note: '', choices: [], required: true, proposed: null };
-    expect(fieldValue(field, typed)).toHaveProperty('fault');
+    [{ type: 'integer' }, '1.5', 'it must be a whole number'],
+    [{ type: 'integer' }, '9007199254740993', 'it must be a whole number'],
+    [{ type: 'number' }, '-0', 'it must be a number'],
+    [{ type: 'number' }, 'Infinity', 'it must be a number'],
+    [{ type: 'number' }, 'x', 'it must be a number'],
+    [{ type: 'number' }, '', 'it is required'],
+    [{ type: 'string' }, ' ', 'it is required'],
+    [{ type: 'integer', minimum: 1, maximum: 5 }, '6', 'it must be 1 to 5'],
+    [{ type: 'number', minimum: 0.5 }, '0.25', 'it must be at least 0.5'],
+    [{ type: 'string', minLength: 2, maxLength: 2 }, 'abc', 'it must have exactly 2 characters'],
+    [{ type: 'string', maxLength: 1 }, 'ab', 'it must have at most 1 characters'],
+    [{ type: 'string', format: 'date' }, '2027-02-30', 'it must be a date, such as 2027-01-31'],
+    [
+      { type: 'string', format: 'date-time' },
+      '2027-01-31T18:30:00',
+      'it must be a date and a time with its zone, such as 2027-01-31T18:30:00Z',
+    ],
+    [{ type: 'string', format: 'email' }, 'ada', 'it must be an e-mail address, such as ada@example.com'],
+    [{ type: 'string', format: 'uri' }, 'example.com', 'it must be a whole address, such as https://example.com/'],
+    [{ type: 'string', enum: ['a'] }, 'b', 'choose one of: a'],
+    [{ type: 'array', items: { enum: ['a', 'b'] } }, 'a, c', '"c" is none of: a, b'],
+    [{ type: 'array', items: { enum: ['a', 'b', 'c'] }, maxItems: 2 }, 'a,b,c', 'choose at most 2 of them'],
+  ] as const)('%j refuses %j', (schema, typed, fault) => {
+    expect(fieldValue(field(schema), typed)).toEqual({ fault });
+  });
+
+  test.each([
+    [{ type: 'integer', minimum: 1, maximum: 5 }, ' 5 ', 5],
+    [{ type: 'string', minLength: 2, maxLength: 2 }, '😀!', '😀!'],
+    [{ type: 'string', format: 'date' }, '2028-02-29', '2028-02-29'],
+    [{ type: 'string', format: 'date-time' }, '2027-01-31T18:30:00.5+02:00', '2027-01-31T18:30:00.5+02:00'],
+    [{ type: 'string', format: 'unknown' }, 'anything', 'anything'],
+    [{ type: 'string', enum: ['Doe, Jane'] }, 'Doe, Jane', 'Doe, Jane'],
+    [{ type: 'array', items: { enum: ['a', 'b'] } }, ' b ,a, b', ['b', 'a']],
+    [{ type: 'boolean' }, 'No', false],
+  ] as const)('%j takes %j', (schema, typed, value) => {
+    expect(fieldValue(field(schema), typed)).toEqual({ value });
+  });
+
+  test('an optional field that is left empty is left out', () => {
+    for (const type of ['string', 'number', 'boolean'])
+      expect(fieldValue(field({ type }, false), '')).toEqual({ empty: true });
+  });
+
+  test.each([
+    ['enumNames', { type: 'string', enum: ['r', 'b'], enumNames: ['Red', ''] }],
+    ['oneOf', { type: 'string', oneOf: [{ const: 'r', title: 'Red' }, { const: 'b' }] }],
+    ['anyOf of items', { type: 'array', items: { anyOf: [{ const: 'r', title: 'Red' }, { const: 'b' }] } }],
+  ] as const)('choices have the titles of %s beside what is sent', (_, schema) => {
+    expect(field(schema).choices.map(choiceText)).toEqual(['Red (r)', 'b']);
+  });
+
+  test('a proposal is one only where its field takes it', () => {
+    const proposed = (schema: JsonObject): string | null => field(schema).proposed;
+    expect(proposed({ type: 'string', default: 'x' })).toBe('x');
+    expect(proposed({ type: 'boolean', default: false })).toBe('no');
+    expect(proposed({ type: 'array', items: { enum: ['a', 'b'] }, default: ['b', 'a'] })).toBe('b, a');
+    expect(proposed({ type: 'integer', default: 9, maximum: 5 })).toBeNull();
+    expect(proposed({ type: 'string', enum: ['a'], default: 'c' })).toBeNull();
+  });
+
+  test('what a field takes is said in words', () => {
+    expect(
+      of({
+        age: { type: 'integer', minimum: 1, maximum: 5 },
+        name: { type: 'string', minLength: 3 },
+        mail: { type: 'string', format: 'email' },
+        size: { type: 'string', enum: ['S', 'XL'] },
+        tags: { type: 'array', items: { enum: ['a', 'b'] }, minItems: 1 },
+      })?.map(fieldHint),
+    ).toEqual([
+      'integer, 1 to 5',
+      'text, at least 3 characters',
+      'email',
+      'S | XL',
+      'any of a | b, at least 1 of them',
+    ]);
   });
 });

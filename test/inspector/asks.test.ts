@@ -7,7 +7,7 @@ import {
   type TurnTimeline,
   explain,
   newTimeline,
-  requiredActions,
+  personEffects,
   stateDigest,
 } from '../../src/core/index.ts';
 import type { StreamRecord } from '../../schemas/record.ts';
@@ -129,7 +129,7 @@ describe.each(fixtures)('replay-fixtures/%s', (name) => {
     const { now, verdicts } = await asking.ask('session', { source });
     const last = folded.at(-1)?.after;
     expect(now?.state_digest).toBe(last && stateDigest(last));
-    expect(now?.waits.length).toBe(last && requiredActions(last).length);
+    expect(now?.waits.length).toBe(last && personEffects(last).length);
     expect(verdicts.chain).toMatchObject({ state: 'good', checked: folded.length, fault: null });
     expect(verdicts.fold).toMatchObject({ state: 'good', checked: folded.length, fault: null });
     expect(verdicts.head).toMatchObject({ state: 'none' });

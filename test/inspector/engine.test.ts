@@ -2,14 +2,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestText } from '../../schemas/canonical.ts';
 import { type Digest, brand } from '../../schemas/ids.ts';
+import type { ElicitationAnswer } from '../../schemas/elicitation.ts';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { Question } from '../../inspector/protocol.ts';
+import type { Question, QuestionAboutCall, QuestionOfCall } from '../../inspector/protocol.ts';
 import { previewDigest } from '../../schemas/consent.ts';
 import { type RequiredAction, requiredActions, stateDigest } from '../../src/core/index.ts';
 import { must } from '../../src/client/must.ts';
 import { ASKS_WRITE, SHOWS_WRITE, TIMED_PERSON, policyOf } from '../support/consent.ts';
 import { type Served, TOKEN, serveClient } from '../support/engine/serving.ts';
 import { SESSION, Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
+import { callThatAsks, openQuestionOf } from '../support/engine/asking-call.ts';
+import { eventsOf } from '../support/records.ts';
 import { type Asking, newAsking } from '../support/inspector.ts';
 import { FREE } from '../support/tools.ts';
 
@@ -43,14 +46,19 @@ async function pageOf(by: string, scope: 'operator' | 'viewer' = 'operator'): Pr
   return page;
 }
 
-async function questionOf(page: Asking, call_id: string): Promise<Question> {
+const isAbout =
+  (call_id: string) =>
+  (question: Question): question is QuestionAboutCall =>
+    question.kind === 'about_call' && question.action.call_id === call_id;
+
+async function questionOf(page: Asking, call_id: string): Promise<QuestionAboutCall> {
   const { questions } = await page.ask('waiting', {});
-  const found = questions.find(({ action }) => action.call_id === call_id);
+  const found = questions.find(isAbout(call_id));
   if (found === undefined) throw new Error(`${call_id} does not wait`);
   return found;
 }
 
-const shownOf = ({ arguments: args }: Question): JsonObject => args ?? {};
+const shownOf = ({ arguments: args }: QuestionAboutCall): JsonObject => args ?? {};
 
 /** Resolves when a page was told something. */
 async function told(page: Asking, kind: string): Promise<void> {
@@ -107,7 +115,7 @@ describe('a preview', () => {
     const calls = [{ call_id: 's', tool_name: 'shows_write', arguments: { path: 'a.txt' } }];
     await other.submit([{ kind: 'ToolCallsObserved', run_id: 'run-1', turn: 1, calls }]);
     const { questions } = await (await pageOf('ann')).ask('waiting', {});
-    expect(questions.find(({ action }) => action.call_id === 's')?.preview).toEqual({ state: 'awaited' });
+    expect(questions.find(isAbout('s'))?.preview).toEqual({ state: 'awaited' });
     const text = new TextEncoder().encode(diff);
     const ref = await must(served.client.putBlob(text));
     const content = { ref, bytes: text.length, head: diff.slice(0, 512), tail: diff.slice(-512) };
@@ -228,6 +236,90 @@ describe('an answer', () => {
       status: 'succeeded',
       output: { text: 'done by hand' },
     });
+  });
+});
+
+describe('what a call asks', () => {
+  const ASKED = 'asked';
+  const SCHEMA = { type: 'object', properties: { size: { type: 'string', enum: ['S', 'XL'] } }, required: ['size'] };
+
+  /** A session of its own whose running call asks, and its question as a page has it. */
+  async function asked(page: Asking): Promise<{ readonly asking: Talk; readonly question: QuestionOfCall }> {
+    const asking = await callThatAsks(world.engine.client, ASKED, {
+      message: 'Which size?',
+      from: 'shop',
+      schema: SCHEMA,
+    });
+    const { questions } = await page.ask('waiting', {});
+    const question = questions.find((one): one is QuestionOfCall => one.kind === 'of_call');
+    return { asking, question: question ?? expect.fail('the question does not wait') };
+  }
+
+  const given = ({ digest, action }: QuestionOfCall, result: ElicitationAnswer) => ({
+    session_id: action.session_id,
+    digest,
+    shown: action.asked,
+    answer: { kind: 'elicitation', result } as const,
+  });
+
+  test('waits among all questions, with the fields of its answer, and is named with its session', async () => {
+    const page = await pageOf('ann');
+    const { asking, question } = await asked(page);
+    expect(question).toMatchObject({
+      action: { asked: { message: 'Which size?', from: 'shop' } },
+      fields: [{ name: 'size', kind: 'choice', required: true }],
+    });
+    const { sessions } = await page.ask('sessions', { limit: 50 });
+    expect(sessions.find(({ session_id }) => session_id === asking.id)?.waits).toMatchObject([
+      { kind: 'agent.elicitation', call_id: 'a', tool_name: 'once' },
+    ]);
+    const { source } = await page.ask('open', { kind: 'engine', session_id: asking.id });
+    await page.ask('alternatives', { source });
+    expect((await page.ask('session', { source })).now?.waits).toHaveLength(1);
+  });
+
+  test.each([{ action: 'accept', content: { size: 'XL' } }, { action: 'decline' }, { action: 'cancel' }] as const)(
+    'is answered with %j, once',
+    async (result) => {
+      const [ann, bob] = [await pageOf('ann'), await pageOf('bob')];
+      const { asking, question } = await asked(ann);
+      await bob.ask('waiting', {});
+      expect(await ann.ask('answer', given(question, result))).toMatchObject({ taken: true });
+      const { batch_id, call_id, attempt } = question.action;
+      expect(eventsOf(await must(asking.client.records(asking.id, 0))).at(-1)).toMatchObject({
+        kind: 'user.elicitation_result',
+        batch_id,
+        call_id,
+        attempt,
+        question: question.action.question,
+        by: 'ann',
+        ...result,
+      });
+      const what = { accept: 'answered', decline: 'declined', cancel: 'dismissed' }[result.action];
+      expect(await bob.ask('answer', given(question, { action: 'cancel' }))).toMatchObject({
+        taken: false,
+        first: { by: 'ann', what },
+      });
+    },
+  );
+
+  test('takes no answer that does not fit, and none to something else than was shown', async () => {
+    const page = await pageOf('ann');
+    const { asking, question } = await asked(page);
+    const accept = (size: string) => given(question, { action: 'accept', content: { size } });
+    expect(await page.ask('answer', accept('M'))).toMatchObject({
+      taken: false,
+      refused: { code: 'answer_invalid' },
+      first: null,
+    });
+    const other = { ...accept('S'), shown: { ...question.action.asked, message: 'Go on?' } };
+    expect(await page.refusal('answer', other)).toMatchObject({ code: 'question_mismatch' });
+    const allow = { ...accept('S'), answer: { kind: 'allow' } as const };
+    expect(await page.refusal('answer', allow)).toMatchObject({ code: 'question_mismatch' });
+    const about = await questionOf(page, 'w');
+    const elicit = { session_id: SESSION, digest: about.digest, shown: shownOf(about), answer: accept('S').answer };
+    expect(await page.refusal('answer', elicit)).toMatchObject({ code: 'question_mismatch' });
+    expect(await openQuestionOf(asking)).toMatchObject({ call_id: 'a' });
   });
 });
 

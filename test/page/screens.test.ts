@@ -165,7 +165,7 @@ test('two pages and a program answer one question: one counts, and the others ar
     program.ask('answer', {
       session_id: question.action.session_id,
       digest: question.digest,
-      shown: question.arguments ?? {},
+      shown: question.kind === 'about_call' ? (question.arguments ?? {}) : {},
       answer: { kind: 'deny', message: 'no' },
     }),
     first?.getByRole('button', { name: 'allow once' }).click(),

@@ -8,6 +8,7 @@ import { To } from '../links.tsx';
 import { Answered, Heading, count, eventName } from '../panel.tsx';
 import { fragmentOf } from '../route.ts';
 import { Said } from '../text.tsx';
+import { WaitingToolsets } from '../toolsets.tsx';
 import { PositionField } from '../position-field.tsx';
 
 export interface ToolsProps {
@@ -47,6 +48,7 @@ export function Tools({ of, source, at, against }: ToolsProps): JSX.Element {
                 </>
               )}
             </p>
+            {at === null && tools.some(waitsForApproval) && <WaitingToolsets source={source} />}
             <table>
               <thead>
                 <tr>
@@ -69,6 +71,10 @@ export function Tools({ of, source, at, against }: ToolsProps): JSX.Element {
 }
 
 const nameOf = ({ tool, against }: ToolRow): string => (tool ?? against)?.tool_id ?? '';
+
+/** Its definition is not the approved one. */
+const waitsForApproval = ({ tool }: ToolRow): boolean =>
+  tool?.reasons.some(({ code }) => code === 'not_approved' || code === 'definition_changed') ?? false;
 
 const fits =
   (text: string) =>

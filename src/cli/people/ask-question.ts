@@ -1,7 +1,7 @@
 // Asks the person at the terminal what a call asks: field by field where the schema is flat, else for JSON.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { paint } from '../../shown/paint.ts';
-import { type QuestionField, fieldValue, questionFields } from '../../shown/question-fields.ts';
+import { type QuestionField, fieldHint, fieldValue, questionFields } from '../../shown/question-fields.ts';
 import { visible } from '../../shown/visible.ts';
 import type { ElicitationAnswer } from '../../../schemas/elicitation.ts';
 import { type Json, type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
@@ -48,8 +48,9 @@ async function askFields(fields: readonly QuestionField[], { ask, print }: Promp
   return content;
 }
 
-function hintOf({ kind, choices, required, proposed }: QuestionField): string {
-  const what = kind === 'choice' ? choices.join('/') : kind === 'yes_no' ? 'yes/no' : kind;
+function hintOf(field: QuestionField): string {
+  const { kind, required, proposed } = field;
+  const what = `${fieldHint(field)}${kind === 'choices' ? ', with commas between' : ''}`;
   const rest = proposed === null ? (required ? '' : ', or nothing') : `, or nothing for ${proposed}`;
   return visible(` (${what}${rest})`);
 }

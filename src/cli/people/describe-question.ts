@@ -1,7 +1,7 @@
 // Describes what a call asks: who asks, the question, an address to look at, and what an answer consists of. Text of others is
 // escaped, so it cannot imitate refold's own lines; an address is only shown.
 import { paint } from '../../shown/paint.ts';
-import { type QuestionField, questionFields } from '../../shown/question-fields.ts';
+import { type QuestionField, fieldHint, questionFields } from '../../shown/question-fields.ts';
 import { visible } from '../../shown/visible.ts';
 import { type Elicitation, questionDigest } from '../../core/status.ts';
 import { commandFor, shellWord } from '../../shown/shell-word.ts';
@@ -26,11 +26,11 @@ export function describeQuestion({ tool_name, asked, due_at_ms }: Elicitation): 
 const SCHEMA_CHARS_MAX = 4_000;
 
 /** A field of the answer, as a list shows it. */
-function fieldLine({ name, kind, note, choices, required, proposed }: QuestionField): string {
-  const what = kind === 'choice' ? choices.join(' | ') : kind.replace('_', '/');
+function fieldLine(field: QuestionField): string {
+  const { name, note, required, proposed } = field;
   const more = [...(required ? [] : ['optional']), ...(proposed === null ? [] : [`proposed: ${proposed}`])];
   const end = more.length === 0 ? '' : paint.dim(` (${visible(more.join(', '))})`);
-  return `${paint.bold(visible(name))}: ${visible(what)}${end}${note === '' ? '' : paint.dim(`  ${visible(note)}`)}`;
+  return `${paint.bold(visible(name))}: ${visible(fieldHint(field))}${end}${note === '' ? '' : paint.dim(`  ${visible(note)}`)}`;
 }
 
 /** A question in a list: whose it is, what is asked, and the commands that answer it. */

@@ -125,14 +125,11 @@ export function holding(client: EngineClient, held: Holdings = new Map()): Engin
       if (isRight(granted)) note(request.owner, granted.right);
       return granted;
     },
-    submit: (id, request) => {
-      if (!lacksLeases(request)) return client.submit(id, request);
-      return async () => {
-        const receipt = await submit(id, request);
-        if (isRight(receipt) && receipt.right.granted !== undefined && request.owner !== undefined)
-          note(request.owner, receipt.right.granted);
-        return receipt;
-      };
+    submit: (id, request) => async () => {
+      const receipt = lacksLeases(request) ? await submit(id, request) : await client.submit(id, request)();
+      if (isRight(receipt) && receipt.right.granted !== undefined && request.owner !== undefined)
+        note(request.owner, receipt.right.granted);
+      return receipt;
     },
   };
 }
