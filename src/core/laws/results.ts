@@ -55,7 +55,8 @@ function statusBy(folded: FoldedEvent, call: CallReading): CallResult | null {
   const { event } = folded;
   if (event.kind === 'user.custom_tool_result') return event.result.success ? 'succeeded' : 'failed';
   if (event.kind === 'user.tool_confirmation') return event.result === 'deny' ? 'denied' : null;
-  if (event.kind === 'user.elicitation_result') return statusAfter(folded, call) === 'rejected' ? 'rejected' : null;
+  if (event.kind === 'user.elicitation_result' || event.kind === 'ToolCallAsked')
+    return statusAfter(folded, call) === 'rejected' ? 'rejected' : null;
   if (event.kind === 'LeaseExpired') return lostBy(folded, call);
   if (event.kind !== 'ToolCallSettled') return null;
   const outcome = outcomeOf(event);

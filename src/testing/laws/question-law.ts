@@ -77,7 +77,9 @@ function lose(call: CallEntry, { folded, event, judge }: Reported<'LeaseExpired'
   const { attempt, call_id } = event;
   closeQuestion(left, null);
   if (call.attempt === attempt) {
-    const isKept = left.noted === null || folded.before.run === null || folded.before.run.ending !== null;
+    // Law 6 decides whether the next attempt was refused rightly.
+    const isRefused = stateOf(folded.state, call, call_id)?.status === 'rejected';
+    const isKept = left.noted === null || isRefused || folded.before.run?.ending !== null;
     judge.check(isKept, 'noted work is awaited', () => `${call_id} is given up with its bridge, but was noted`);
     return;
   }
@@ -133,7 +135,9 @@ function withdraw(stored: StoredSession, id: CallId, { event, state }: FoldedEve
   const now = stateOf(state, call, id);
   if (call !== undefined && open !== null) {
     if (now?.question?.digest === open.digest) return;
-    const isReason = WITHDRAWING.has(event.kind);
+    // A call that was denied before it asked: law 6 decides whether it is refused rightly.
+    const isRefused = event.kind === 'ToolCallAsked' && now?.status === 'rejected';
+    const isReason = isRefused || WITHDRAWING.has(event.kind);
     judge.check(isReason, 'no question is lost', () => `${event.kind} ends the question of ${id}`);
     const goesOn = now !== undefined && !isTerminal(now.status);
     if (closeQuestion(call.left, goesOn ? WITHDRAWN : null)) scheduleRetry(call, 0);
