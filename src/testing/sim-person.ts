@@ -101,7 +101,9 @@ export function newPerson(options: PersonOptions): Person {
         const question = `${effect.effect_id} ${policies()}`;
         if (asked.has(question) || isAwaited(effect, question)) return [];
         const { answers, afterMs } =
-          effect.kind === 'agent.elicitation' ? answerToCall(effect, stored()) : { answers: answerTo(effect), afterMs: 0 };
+          effect.kind === 'agent.elicitation'
+            ? answerToCall(effect, stored())
+            : { answers: answerTo(effect), afterMs: 0 };
         if (answers.length > 0) asked.add(question);
         if (afterMs > 0) clock.after(afterMs, () => answers.forEach((event) => void submit(event)));
         return afterMs > 0 ? [] : answers.map((event) => submit(event));

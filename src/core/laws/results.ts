@@ -68,7 +68,7 @@ function statusBy(folded: FoldedEvent, call: CallReading): CallResult | null {
 /** A repeatable call, and one whose work was noted, has a next attempt, unless its run is ending. */
 function lostBy(folded: FoldedEvent, call: CallReading): CallResult | null {
   const repeatable = call.planned?.repeatable === true;
-  const next = repeatable || call.noted ? nextAttempt(statusAfter(folded, call)) : 'none';
+  const next = repeatable || call.notedAt !== null ? nextAttempt(statusAfter(folded, call)) : 'none';
   if (next !== 'none') return next;
   return repeatable ? 'cancelled' : 'unknown';
 }

@@ -51,7 +51,8 @@ function checkCall({ stored, folded, call, planned, was, now }: Judged, judge: J
     judge.check(why !== null, 'deny wins', () => `${planned.call_id} is refused, but its tool is allowed`);
     call.ended = true;
   } else if (now === 'denied') call.ended = true;
-  else if (now === 'queued' || now === 'waiting' || now === 'asking') checkOpen(call, planned, { stored, state, now, judge });
+  else if (now === 'queued' || now === 'waiting' || now === 'asking')
+    checkOpen(call, planned, { stored, state, now, judge });
 }
 
 const ASKED_ANEW = { asks: true, allowed: false, preview: null, named: null } as const;

@@ -16,10 +16,7 @@ export interface DeliveryLaw {
   asking(execution: Execution, signal: AbortSignal | null): { got(answer: ElicitationAnswer): void };
 }
 
-export function newDeliveryLaw(
-  judge: Judge,
-  storedOf: (session: SessionId) => StoredSession | undefined,
-): DeliveryLaw {
+export function newDeliveryLaw(judge: Judge, storedOf: (session: SessionId) => StoredSession | undefined): DeliveryLaw {
   /** How many questions an execution has asked that keeps running. */
   const asked = new Map<Execution, number>();
 

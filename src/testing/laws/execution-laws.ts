@@ -75,7 +75,11 @@ export function newExecutionLaws(
     judge.check(goesOn, 'noted work is awaited', () => `${due()}, but ${handle} is noted`);
     const isAnswered =
       isStateOf(state, resume?.state) && canonicalText(answer ?? {}) === canonicalText(resume?.answer ?? {});
-    judge.check(isAnswered, 'answers are delivered once', () => `${due()}, but the answer is ${JSON.stringify(answer)}`);
+    judge.check(
+      isAnswered,
+      'answers are delivered once',
+      () => `${due()}, but the answer is ${JSON.stringify(answer)}`,
+    );
   }
 
   /** No other running call of the batch conflicts with this one. */

@@ -19,11 +19,7 @@ interface QuestionLawOptions {
 }
 
 /** Follows the questions and the notes of calls, and checks each event about them. Called after the laws of the event itself. */
-export function checkQuestions(
-  stored: StoredSession,
-  folded: FoldedEvent,
-  { judge, knows }: QuestionLawOptions,
-): void {
+export function checkQuestions(stored: StoredSession, folded: FoldedEvent, { judge, knows }: QuestionLawOptions): void {
   const { event } = folded;
   const call = 'call_id' in event ? stored.call(event.call_id) : undefined;
   if (call !== undefined) {
