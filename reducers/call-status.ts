@@ -46,7 +46,8 @@ export const CALL_TRANSITIONS = {
     'user.interrupt': ['running', 'unknown'],
     LeaseExpired: ['queued', 'unknown', 'cancelled', 'rejected', 'waiting'],
     ToolCallNoted: ['running'],
-    ToolCallAsked: ['running', 'waiting'],
+    // A denied call is not left to wait for an answer.
+    ToolCallAsked: ['running', 'waiting', 'rejected'],
     'user.elicitation_result': ['running'],
   },
   succeeded: {},

@@ -72,12 +72,13 @@ const openCalls = (batch: ActiveToolBatch): readonly OpenCall[] =>
     return [openCall(batch, planned)];
   });
 
-/** A call of which another attempt is owed: what is allowed may have changed while it ran. */
+/** A call of which another attempt is owed, or will be when its question is answered: what is allowed may have changed while it ran. */
 function requeuedBy(event: IngressEvent, batch: ActiveToolBatch, before: SessionState): readonly OpenCall[] {
   if (event.kind === 'TimeReached') return expiredQuestions(batch, before);
   if (!REQUEUE.has(event.kind) || !('call_id' in event)) return [];
   const { batch_id, call_id } = event;
-  if (batch_id !== batch.batch_id || callStateOf(batch, call_id)?.status !== 'queued') return [];
+  const status = batch_id === batch.batch_id ? callStateOf(batch, call_id)?.status : undefined;
+  if (status !== 'queued' && status !== 'waiting') return [];
   const planned = plannedOf(batch.plan, call_id)?.call;
   return planned === undefined ? [] : [openCall(batch, planned)];
 }
@@ -85,6 +86,7 @@ function requeuedBy(event: IngressEvent, batch: ActiveToolBatch, before: Session
 const REQUEUE: ReadonlySet<IngressEvent['kind']> = new Set<IngressEvent['kind']>([
   'ToolCallSettled',
   'LeaseExpired',
+  'ToolCallAsked',
   'user.elicitation_result',
 ]);
 

@@ -16,7 +16,8 @@ async function bridge({ model, tools, runTool, preview, restore, files, isAlive,
   const { owner } = world;
   const named = { owner, nonce: owner, tag: owner, isAlive };
   const ledger = files === null ? noBridgeLedger : await openBridgeLedger(files, named);
-  const executors = combineExecutors([{ tools, run: runTool, restore, ...(preview === null ? {} : { preview }) }]);
+  const previews = preview === null ? {} : { preview };
+  const executors = combineExecutors([{ tools, run: runTool, resumes: true, restore, ...previews }]);
   await runBridge({ ...world, ledger, provider: providerOf(model), executors, log: () => {} });
 }
 

@@ -9,6 +9,7 @@ import { checkDenyWon } from './laws/deny-won.ts';
 import { checkMeasured } from './laws/measured.ts';
 import { checkOneResult } from './laws/one-result.ts';
 import { checkPlanKept } from './laws/plan-kept.ts';
+import { checkNotedAwaited, checkQuestionsKept } from './laws/questions-kept.ts';
 import { checkGoesOn } from './laws/run-goes-on.ts';
 import { type Reading, advance, isSameCall, newReading } from './laws/reading.ts';
 import { resultsBy } from './laws/results.ts';
@@ -30,6 +31,8 @@ const LAWS: readonly LawOfRecord[] = [
   checkBeganOnce,
   checkDenyWon,
   checkGoesOn,
+  checkQuestionsKept,
+  checkNotedAwaited,
   checkMeasured,
 ];
 

@@ -8,6 +8,7 @@ import type { LayoutApi, LayoutPart, Stop } from '../../schemas/model-turn.ts';
 import type { Usage } from '../../schemas/run.ts';
 import type { FileChange } from '../../schemas/undo.ts';
 import type { NoPreview, PreviewedFiles } from '../../schemas/consent.ts';
+import type { CallQuestion, CallResume, ElicitationAnswer } from '../../schemas/elicitation.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { BridgeClock } from '../clock.ts';
 
@@ -93,6 +94,17 @@ export interface ToolAnswer {
   readonly changes?: readonly FileChange[];
 }
 
+/** A question with which an attempt of a call ends: the next one gets `state`, unchanged, and the answer. */
+export interface ToolQuestion {
+  readonly ask: CallQuestion;
+  readonly state: string;
+}
+
+/** What an attempt of a call goes on with: what the one before noted, or the state and the answer to the question it left. */
+export interface ToolResume extends Pick<CallResume, 'handle' | 'answer'> {
+  readonly state?: string;
+}
+
 /** What a call would do, without its being done: lines for people, and every file that it would change; or why not. */
 export type ToolPreview = { readonly diff: string; readonly files: PreviewedFiles } | NoPreview;
 
@@ -142,7 +154,9 @@ export interface BridgeWorld {
   readonly tools: readonly string[];
   /**
    * Runs a tool. It may throw and may react late to the signal. Without `putBlob` changed files cannot be undone. When one of
-   * the `previewed` files of its effect is different now, it changes nothing and fails as `changed_since_preview`.
+   * the `previewed` files of its effect is different now, it changes nothing and fails as `changed_since_preview`. `resume`: that
+   * of its effect. `note` records a handle, and says whether it is recorded; `ask` puts a question, and resolves to its answer.
+   * Without them, nothing is noted or asked so. Some tools end an attempt with a question.
    */
   readonly runTool: (
     target: ToolTarget,
@@ -151,8 +165,11 @@ export interface BridgeWorld {
       readonly signal: AbortSignal;
       readonly putBlob?: (bytes: Uint8Array) => Promise<Digest>;
       readonly previewed?: PreviewedFiles;
+      readonly resume?: ToolResume;
+      readonly note?: (handle: string) => Promise<boolean>;
+      readonly ask?: (question: CallQuestion) => Promise<ElicitationAnswer>;
     },
-  ) => Promise<ToolAnswer>;
+  ) => Promise<ToolAnswer | ToolQuestion>;
   /** What a call would do that waits for a person. It may throw, and may be slow. Null when no tool makes previews. */
   readonly preview: ((target: ToolTarget, args: JsonObject) => Promise<ToolPreview>) | null;
   /** Restores the files that a call changed, all or none. Called only by bridges that lease undos. */

@@ -1,6 +1,7 @@
 // The arbitrary of scenarios: it makes them from seeds and shrinks the ones that fail.
 import * as fc from 'fast-check';
 import { type ModelScript, modelScript } from './model-script.ts';
+import { type OutsideScript, outsideScript } from './outside/outside-script.ts';
 import { type PreviewScript, previewScript } from './preview-script.ts';
 import {
   ACTS,
@@ -226,6 +227,38 @@ function withToolset(scenario: Scenario, toolset: readonly ToolsetAct[]): Scenar
 
 const OUTSIDE: CallScript = { tool: 'none', path: 'a', ms: 900, does: 'succeed' };
 
+/** What calls of the first session do outside, in turn, and how long people are asked. */
+interface Outside {
+  readonly scripts: readonly OutsideScript[];
+  readonly askedMs: number | null;
+}
+
+/** The tools whose calls the bridge runs in every scenario. */
+const RUN_TOOLS: ReadonlySet<string> = new Set(['read', 'write', 'put', 'solo', 'free', 'ask']);
+
+/** Calls of the first session work at a server and ask. It begins with one that does where no call can. */
+function withOutside(scenario: Scenario, [outside]: readonly Outside[]): Scenario {
+  const [first, ...rest] = scenario.sessions;
+  if (outside === undefined || first === undefined) return scenario;
+  const { scripts, askedMs } = outside;
+  const can = ({ tool, does }: CallScript): boolean => RUN_TOOLS.has(tool) && does !== 'misshapen';
+  let made = 0;
+  const outsideCall = (call: CallScript): CallScript => {
+    const script = can(call) ? scripts[made++] : undefined;
+    return script === undefined ? call : { ...call, outside: script };
+  };
+  const turns = first.turns.some((turn) => turn?.some(can)) ? first.turns : [[ONCE_ONLY], ...first.turns];
+  const session = { ...first, turns: turns.map((turn) => turn?.map(outsideCall) ?? null), askedMs };
+  return { ...scenario, sessions: [session, ...rest] };
+}
+
+const ONCE_ONLY: CallScript = { tool: 'solo', path: 'a', ms: 40, does: 'succeed' };
+
+const outside = fc.record<Outside>({
+  scripts: fc.array(outsideScript, { minLength: 1, maxLength: 3 }),
+  askedMs: fc.constantFrom(null, null, null, 2_500, 6_000),
+});
+
 /** Scenarios of one to three sessions. They shrink to fewer sessions, calls, acts and faults. */
 export const scenarios = (): fc.Arbitrary<Scenario> => SCENARIOS;
 
@@ -238,6 +271,7 @@ type Drawn = Parameters<typeof withFlaws>[0] & {
 type DrawnWithPreviews = Drawn & {
   readonly scripts: readonly PreviewScript[];
   readonly toolset: readonly ToolsetAct[];
+  readonly outside: readonly Outside[];
 };
 
 /** None in most scenarios, because they keep calls from running. */
@@ -265,10 +299,11 @@ const drawn = fc.record<DrawnWithPreviews>({
   models: seldom(fc.record({ session: fc.nat({ max: 1 }), model: modelScript }), 2),
   scripts: seldom(previewScript, 3),
   toolset: seldom(toolsetAct, 4, 13),
+  outside: seldom(outside, 1, 4),
 });
 
-const SCENARIOS = drawn.map(({ scripts, toolset, ...made }) =>
-  withToolset(withPreviews(withFlaws(withChanges(withModels(made))), scripts), toolset),
+const SCENARIOS = drawn.map(({ scripts, toolset, outside: work, ...made }) =>
+  withOutside(withToolset(withPreviews(withFlaws(withChanges(withModels(made))), scripts), toolset), work),
 );
 
 /** The scenario of a seed, always the same one. Throws a RangeError when the seed is not a whole number. */

@@ -16,6 +16,8 @@ export type {
   SimulatedBridge,
   ToolAnswer,
   ToolPreview,
+  ToolQuestion,
+  ToolResume,
   ToolTarget,
 } from './bridge-world.ts';
 export { ModelError } from './bridge-world.ts';
@@ -41,6 +43,7 @@ export { scenarioOf, scenarios } from './draw-scenario.ts';
 export type { ToolsetAct } from './toolset-script.ts';
 export type { AnswerScript, CompactScript, ModelScript } from './model-script.ts';
 export type { PreviewScript } from './preview-script.ts';
+export type { OutsideScript } from './outside/outside-script.ts';
 export { scriptedModel } from './sim-model.ts';
 export { type SimulateOptions, type Simulation, simulate } from './simulate.ts';
 export type { StartEngine } from './sim-options.ts';

@@ -3,6 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Codec, decode, flag, integer, list, nullable, oneOf, shape, text } from '../../schemas/codec.ts';
 import { CALLS_PER_BATCH_MAX, CONCURRENCY_MAX } from '../../schemas/limits.ts';
 import { ANSWERS, COMPACTIONS, LAYOUT_SIZES, USAGES } from './model-script.ts';
+import { ANSWERED, BOUNDARIES, STEPS } from './outside/outside-script.ts';
 import { NAMED, PREVIEWS } from './preview-script.ts';
 import {
   ACTS,
@@ -29,6 +30,13 @@ const PreviewScript = shape('PreviewScript', {
   named: oneOf('named', NAMED),
 });
 
+const OutsideScript = shape('OutsideScript', {
+  steps: list(oneOf('step', STEPS), EACH_MAX),
+  answers: list(oneOf('answer', ANSWERED), EACH_MAX, 1),
+  forgetMs: nullable(ms),
+  dies: nullable(oneOf('dies', BOUNDARIES)),
+});
+
 const CallScript = shape(
   'CallScript',
   {
@@ -37,7 +45,7 @@ const CallScript = shape(
     ms,
     does: oneOf('does', BEHAVIOURS),
   },
-  { fails: integer('fails', 0), grants: flag, preview: PreviewScript },
+  { fails: integer('fails', 0), grants: flag, preview: PreviewScript, outside: OutsideScript },
 );
 
 const ModelScript = shape('ModelScript', {
@@ -67,6 +75,7 @@ const SessionScript = shape(
   {
     tokens: nullable(integer('tokens', 1)),
     wallMs: nullable(integer('wallMs', 1)),
+    askedMs: nullable(integer('askedMs', 1)),
     model: ModelScript,
     toolset: list(shape('ToolsetAct', { atMs: ms, what: oneOf('what', TOOLSET_ACTS) }), EACH_MAX),
   },

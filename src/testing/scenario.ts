@@ -1,6 +1,7 @@
 // What happens in one simulation, as plain data: what people request, what the model answers, how the tools behave, and
 // which faults happen when. `draw-scenario.ts` makes scenarios from seeds.
 import type { ModelScript } from './model-script.ts';
+import type { OutsideScript } from './outside/outside-script.ts';
 import type { PreviewScript } from './preview-script.ts';
 import type { ToolsetAct } from './toolset-script.ts';
 
@@ -26,6 +27,8 @@ export interface CallScript {
   readonly grants?: boolean;
   /** How the preview of the call goes, in a scenario with previews; absent: it is found at once, and the answer names it. */
   readonly preview?: PreviewScript;
+  /** What the call does outside its bridge, and what it asks; absent: nothing. */
+  readonly outside?: OutsideScript;
 }
 
 /** The calls that the model makes in one turn; null: it does not answer. */
@@ -66,6 +69,8 @@ export interface SessionScript {
   readonly tokens?: number | null;
   /** How long a run may take, in milliseconds; null or absent: any time. */
   readonly wallMs?: number | null;
+  /** How long people are asked, in milliseconds; null or absent: until they answer. */
+  readonly askedMs?: number | null;
   /** Absent: the model answers plainly, and nothing is compacted. */
   readonly model?: ModelScript;
   /** What happens to a toolset whose tool is called `none`; absent: there is none. */

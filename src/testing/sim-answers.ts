@@ -4,9 +4,48 @@ import { digestText } from '../../schemas/canonical.ts';
 import type { Effect, EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import { type Digest, brand } from '../../schemas/ids.ts';
+import type { StoredSession } from './laws/stored-session.ts';
+import type { Answered } from './outside/outside-script.ts';
 import type { CallScript } from './scenario.ts';
 import { previewScriptOf } from './sim-previews.ts';
 import { scriptedArguments } from './sim-tools.ts';
+
+type Elicited = Extract<Ingress, { readonly kind: 'user.elicitation_result' }>;
+
+/** The answers to what a call asks, and after how many milliseconds they are sent. */
+export function answerToCall(
+  effect: EffectOfKind<'agent.elicitation'>,
+  stored: StoredSession | null,
+): { readonly answers: readonly Elicited[]; readonly afterMs: number } {
+  const { batch_id, call_id, attempt, question } = effect;
+  const call = stored?.call(call_id);
+  const { answers: hows = [] } = (call?.observed.arguments as unknown as CallScript | undefined)?.outside ?? {};
+  const nth = (call?.left.questions.length ?? 1) - 1;
+  const how = hows[nth % hows.length] ?? 'accept';
+  const say = (said: Pick<Elicited, 'action' | 'content'>, to = question): Elicited => ({
+    kind: 'user.elicitation_result',
+    batch_id,
+    call_id,
+    attempt,
+    question: to,
+    ...said,
+  });
+  const accepts = say({ action: 'accept', content: { to: question } });
+  const answers: Readonly<Record<Answered, readonly Elicited[]>> = {
+    accept: [accepts],
+    late: [accepts],
+    decline: [say({ action: 'decline' })],
+    cancel: [say({ action: 'cancel' })],
+    twice: [accepts, say({ action: 'accept', content: { to: 'another' } })],
+    after_cancel: [say({ action: 'cancel' }), accepts],
+    foreign: [say({ action: 'accept', content: { to: question } }, digestText('another question')), accepts],
+    misfit: [say({ action: 'accept', content: { to: 7 } }), accepts],
+  };
+  return { answers: answers[how], afterMs: how === 'late' ? LATE_MS : 0 };
+}
+
+/** How late a late answer is, in milliseconds. */
+const LATE_MS = 4_000;
 
 type Confirmation = Extract<Ingress, { readonly kind: 'user.tool_confirmation' }>;
 

@@ -6,6 +6,8 @@ import type { Judge } from './laws/judge.ts';
 import { checkAsPreviewed } from './laws/preview-law.ts';
 import type { WorldLaws } from './laws/world-laws.ts';
 import type { CallScript, SessionScript } from './scenario.ts';
+import { newSimOutside } from './outside/sim-outside.ts';
+import type { SimServer } from './outside/sim-server.ts';
 import { newSimPreviews } from './sim-previews.ts';
 import type { ProcessClock, SimTime } from './sim-time.ts';
 import { type Execution, SIM_WRITERS, isUndoneIn, runSimTool, simToolId } from './sim-tools.ts';
@@ -15,6 +17,7 @@ interface BridgeActionsOptions {
   readonly laws: WorldLaws;
   readonly judge: Judge;
   readonly time: SimTime;
+  readonly server: SimServer;
   /** Whether the tool that asks makes previews. */
   readonly previews: boolean;
   readonly script: (session: SessionId) => SessionScript;
@@ -25,19 +28,24 @@ interface BridgeActionsOptions {
 interface Actor {
   readonly owner: BridgeWorld['owner'];
   readonly clock: ProcessClock;
+  /** Ends the process, if a process may end now. */
+  readonly die: () => boolean;
 }
 
 export type BridgeActions = (actor: Actor) => Pick<BridgeWorld, 'runTool' | 'preview' | 'restore'>;
 
 /** All bridges share one workspace. */
-export function newBridgeActions({ laws, judge, time, previews, script, trace }: BridgeActionsOptions): BridgeActions {
+export function newBridgeActions(options: BridgeActionsOptions): BridgeActions {
+  const { laws, judge, time, server, previews, script, trace } = options;
   const workspace = newSimWorkspace();
+  const outside = newSimOutside(server, laws.deliveries);
   const found = newSimPreviews({ time, workspace, trace });
   const isChanged = (files: PreviewedFiles = []): boolean =>
     files.some(({ path, before }) => workspace.digestOf(path) !== before);
   const { executions, storedSessions } = laws;
-  return ({ owner, clock }) => ({
-    runTool: async ({ session_id, call_id, tool_id, attempt = null }, args, { signal, putBlob, previewed }) => {
+  return ({ owner, clock, die }) => ({
+    runTool: async ({ session_id, call_id, tool_id, attempt = null }, args, context) => {
+      const { signal, putBlob, previewed, ...tells } = context;
       const stored = storedSessions.get(session_id);
       if (stored === undefined) throw new Error(`there is no session ${session_id}`);
       const token = `${session_id}/${call_id} by ${owner} #${executions.executions.length}`;
@@ -47,9 +55,15 @@ export function newBridgeActions({ laws, judge, time, previews, script, trace }:
       const checkFiles = (does: string): void =>
         checkAsPreviewed({ id: call_id, call: stored.call(call_id), does }, workspace.digestOf, judge);
       trace(`runs ${token}`);
-      executions.entered(execution, stored, args);
+      executions.entered(execution, stored, { args, resume: tells.resume });
       checkFiles('begins');
       const failed = executions.of(session_id, call_id).filter(({ transient }) => transient).length;
+      const heard = (args as unknown as CallScript).does === 'stubborn' ? null : signal;
+      const ended = await outside.run(execution, args, { ...tells, signal: heard, die });
+      if (ended !== null) {
+        execution.succeeded = false;
+        return ended;
+      }
       const answer = await runSimTool(execution, args, { signal, failed });
       const writes = previews && tool_id === simToolId('ask');
       if (!answer.success || !(writes || (SIM_WRITERS.has(tool_id) && isUndoneIn(script(session_id))))) return answer;

@@ -8,7 +8,7 @@ import { type Rejection, unreachable } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
-import { answerTo, awaitsPreview } from './sim-answers.ts';
+import { answerTo, answerToCall, awaitsPreview } from './sim-answers.ts';
 import type { StoredSession } from './laws/stored-session.ts';
 import { owedEffects } from './laws/owed-effects.ts';
 import { type Act, FAULTS_END_MS, type SessionScript } from './scenario.ts';
@@ -100,9 +100,13 @@ export function newPerson(options: PersonOptions): Person {
         // A question may be asked again when the policy has changed.
         const question = `${effect.effect_id} ${policies()}`;
         if (asked.has(question) || isAwaited(effect, question)) return [];
-        const answers = answerTo(effect);
+        const { answers, afterMs } =
+          effect.kind === 'agent.elicitation'
+            ? answerToCall(effect, stored())
+            : { answers: answerTo(effect), afterMs: 0 };
         if (answers.length > 0) asked.add(question);
-        return answers.map((event) => submit(event));
+        if (afterMs > 0) clock.after(afterMs, () => answers.forEach((event) => void submit(event)));
+        return afterMs > 0 ? [] : answers.map((event) => submit(event));
       }),
     );
     clock.after(ROUND_MS, () => void answer());
@@ -123,12 +127,13 @@ export function newPerson(options: PersonOptions): Person {
 
 /** The request for the session of a script. */
 function requestFor(script: SessionScript, session_id: SessionId, previews: boolean): CreateSession {
-  const { concurrency, calls, tokens = null, wallMs = null, model } = script;
+  const { concurrency, calls, tokens = null, wallMs = null, askedMs = null, model } = script;
   const mark = model?.mark ?? null;
   const bounds = { repeats_max: 1_000, turns_max: 8, tokens_max: tokens, wall_ms_max: wallMs };
   const context = mark === null ? {} : { context: { mark } };
   const config = { tool_concurrency_max: concurrency, calls_max: calls, ...bounds, ...context };
-  return { session_id, tool_package: simPackage(previews), consent: SIM_CONSENT, config };
+  const consent = askedMs === null ? SIM_CONSENT : { ...SIM_CONSENT, approval_ttl_ms: askedMs };
+  return { session_id, tool_package: simPackage(previews), consent, config };
 }
 
 interface PlannedAct {

@@ -78,6 +78,8 @@ function reportsOn(effect: Effect): readonly Ingress[] {
       { kind: 'ToolCallSettled', ...key, plan_hash, result: { success: true }, output },
       { kind: 'ToolCallSettled', ...key, plan_hash, result: { success: false }, outcome: 'cancelled', output },
       { kind: 'LeaseExpired', ...key },
+      { kind: 'ToolCallNoted', ...key, handle: 'strange' },
+      { kind: 'ToolCallAsked', ...key, question: { message: 'not asked' }, resume: { text: 'strange' } },
     ];
   }
   if (effect.kind === 'call.preview') {

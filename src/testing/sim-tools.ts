@@ -74,13 +74,14 @@ export const simRedefined = (nth: number, previews: boolean): ToolPackage['regis
 export const SIM_CONSENT = CONSENT_PRESETS.allow_all;
 
 /** The arguments that make a call behave as scripted. */
-export const scriptedArguments = ({ path, ms, does, fails, grants, preview }: CallScript): JsonObject => ({
+export const scriptedArguments = ({ path, ms, does, fails, grants, preview, outside }: CallScript): JsonObject => ({
   path: does === 'misshapen' ? 7 : path,
   ms,
   does,
   ...(fails === undefined ? {} : { fails }),
   ...(grants === undefined ? {} : { grants }),
   ...(preview === undefined ? {} : { preview: { ...preview } }),
+  ...(outside === undefined ? {} : { outside: { ...outside } }),
 });
 
 /** Whether the people of a session request undos: then its tools report the files they change. */

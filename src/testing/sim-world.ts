@@ -17,6 +17,7 @@ import { randomFrom } from './random.ts';
 import { FAULTS_END_MS, type ProcessFault, type Scenario, loadsFromSnapshots, ofTheEngine } from './scenario.ts';
 import { type BridgeActions, newBridgeActions } from './sim-bridge-actions.ts';
 import { type SimDisk, newSimDisk } from './sim-disk.ts';
+import { newSimServer } from './outside/sim-server.ts';
 import { newSimFiles } from './sim-files.ts';
 import { type SimModels, newSimModels } from './sim-model.ts';
 import type { SimWorldOptions } from './sim-options.ts';
@@ -34,7 +35,7 @@ const TTL_MS = 3_000;
 /** A session gets a snapshot after this many events, when the scenario has snapshots. */
 const SNAPSHOT_EVERY_EVENTS = 8;
 
-/** How long a bridge is down that has died while it compacted, in milliseconds. */
+/** How long a bridge is down that has died as a script says, in milliseconds. */
 const DOWN_MS = 1_500;
 
 const ENDLESS = `${SIM_TIMERS_MAX} timers fired and the simulation did not end: a bridge asks again without waiting`;
@@ -69,6 +70,7 @@ export class SimWorld {
   readonly #models: SimModels;
   readonly #network;
   readonly #files = newSimFiles((process) => this.#onSync(process));
+  readonly #server = newSimServer(this.time, (order, count) => this.laws.executions.began(order, count));
   /** Outlives the engines, as the disk does. */
   readonly #epochs = newMemoryEpochs();
   readonly #bridges = new Map<number, BridgeProcess>();
@@ -95,6 +97,7 @@ export class SimWorld {
       scenario,
       ttlMs: TTL_MS,
       isAlive: (owner) => this.#isAlive(owner),
+      knows: (handle) => this.#server.find(handle) !== null,
       own: options.laws,
     });
     const shared = {
@@ -102,7 +105,8 @@ export class SimWorld {
       script: (id: SessionId) => this.#script(id),
       trace: (line: string) => this.#trace(line),
     };
-    this.#actions = newBridgeActions({ ...shared, laws: this.laws, time, previews: scenario.previews === true });
+    const previews = scenario.previews === true;
+    this.#actions = newBridgeActions({ ...shared, laws: this.laws, time, server: this.#server, previews });
     this.#models = newSimModels({ ...shared, storedSessions: this.laws.storedSessions });
     this.#disk = newSimDisk({
       time,
@@ -238,6 +242,7 @@ export class SimWorld {
 
   #worldOf(process: BridgeProcess): BridgeWorld {
     const { owner, clock, stop } = process;
+    const die = (): boolean => this.#die(process);
     return {
       client: this.#network.clientOf(owner, clock),
       owner,
@@ -247,8 +252,8 @@ export class SimWorld {
       isAlive: (name) => this.#isAlive(name),
       signal: stop.signal,
       tools: [SIM_TOOLS, TOOLSET_TOOLS],
-      model: this.#models({ owner, clock, die: () => this.#die(process) }),
-      ...this.#actions({ owner, clock }),
+      model: this.#models({ owner, clock, die }),
+      ...this.#actions({ owner, clock, die }),
     };
   }
 
@@ -256,7 +261,7 @@ export class SimWorld {
   #die(process: BridgeProcess): boolean {
     const slot = [...this.#bridges].find(([, other]) => other === process)?.[0];
     if (slot === undefined || process.clock.isDead() || this.time.passedMs() >= FAULTS_END_MS) return false;
-    this.#trace(`${process.owner} dies before it has a summary`);
+    this.#trace(`${process.owner} dies as its script says`);
     this.#crashBridge(process, slot, DOWN_MS);
     return true;
   }

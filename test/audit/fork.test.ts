@@ -16,7 +16,7 @@ import { codedText, errorText, ruleText } from '../../reducers/rules/rule-set.ts
 import { type ForkEnd, effects, newForker, newLineageCheck, replay, stateBytes } from '../../src/core/index.ts';
 import { roundsOf, randomFrom } from '../support/random.ts';
 import { Session, call, session } from '../support/session.ts';
-import { CONSENT_TOOLS, asking, calling } from '../support/consent.ts';
+import { CONSENT_TOOLS, asking, calling, policyOf } from '../support/consent.ts';
 import { PERSON, WRITE, tool } from '../support/tools.ts';
 import { walk } from '../support/streams.ts';
 import { chainAt, commitsIn, recordsOf } from './records.ts';
@@ -295,6 +295,25 @@ describe('what a person gave in the source counts there alone:', () => {
     for (const run of RUNS) expect(forkOf(source, run).state.run).toBeNull();
     const asked = ask(call('w', 'asks_write', { path: 'x' }), call('h', 'hand', { path: 'x' }));
     expect(owedIn(resumed(asked, 'pause'))).toEqual(['agent.tool_use w', 'agent.tool_use h']);
+  });
+
+  test('an attempt of the source is gone on with in no fork, also where a person would be asked first', () => {
+    const noted = ask(call('f', 'free')).started('f').noted('f', 'task-7');
+    const policy = policyOf({ tools: { free: 'always_ask' } });
+    const waits = noted.takes('ConsentPolicySet', { policy }).leaseExpired('f');
+    expect(owedIn(waits)).toEqual(['agent.tool_use f']);
+    for (const [source, due] of [
+      [noted.leaseExpired('f'), 'cancelled'],
+      [waits, 'denied'],
+    ] as const) {
+      expect(source.callState('f')).toMatchObject({ attempt: 2, resume: { handle: 'task-7' } });
+      for (const run of ['pause', 'go'] as const) {
+        const forked = resumed(source, run);
+        expect(statuses(forked.state).map(([, status]) => status)).toEqual([due]);
+        expect(owedIn(forked)).toEqual(['batch.settle']);
+        expect(forked.batchSettled().transcript().at(-1)).toContain('fork');
+      }
+    }
   });
 
   test('a grant: what it allowed asks, and so does every later call', () => {

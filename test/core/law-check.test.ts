@@ -449,3 +449,44 @@ test('a replayer that is asked before its first record takes records as before',
   const events = records.flatMap((record) => (record.kind === 'commit' ? record.events : [])).length;
   expect(replayer.result()).toMatchObject({ events, divergence: null });
 });
+
+describe('questions of calls are kept, and noted work is awaited:', () => {
+  const runs = (): Session =>
+    session()
+      .runRequested()
+      .observed([call('a', 'once')])
+      .started('a');
+  const position = (of: Session): number => of.events.length;
+
+  test('a call asks, or goes on, while its question is open', () => {
+    const asks = runs().asked('a');
+    const again = lying(asks, asks.next('ToolCallAsked', { ...asks.attemptFields('a'), question: { message: 'x' } }));
+    expect(lawsOf(again)).toEqual([`questions_kept ${position(asks)} against ${position(asks) - 1} a`]);
+    const left = runs().asked('a', {}, 'state');
+    expect(lawsOf(started(left, 'a'))).toContain(`questions_kept ${position(left)} against ${position(left) - 1} a`);
+    expect(lawsOf(left.elicited('a').started('a').settled('a'))).toEqual([]);
+  });
+
+  test('a question ends, and nothing says why', () => {
+    const left = runs().asked('a', {}, 'state');
+    const paused = left.paused();
+    const [last] = streamOf(paused).slice(-1) as [FoldedEvent];
+    const { active_tool_batch: batch } = last.after;
+    const pages = batch?.pages.map((page) => page.map(({ question: _gone, ...rest }) => rest)) ?? [];
+    const after = { ...last.after, active_tool_batch: batch === null ? null : { ...batch, pages } };
+    const found = judge([...streamOf(left), { ...last, after }]).map(inShort);
+    expect(found).toEqual([`questions_kept ${position(left)} against ${position(left) - 1} a`]);
+    expect(lawsOf(paused.elicited('a'))).toEqual([]);
+  });
+
+  test('a lost bridge ends a call whose handle is on record, unless its run ends', () => {
+    const noted = runs().noted('a', 'task-7');
+    const lost = (of: Session): FoldedEvent => streamOf(of.leaseExpired('a')).at(-1) as FoldedEvent;
+    const [given] = [{ ...lost(noted), after: lost(runs()).after }];
+    expect(judge([...streamOf(noted), given]).map(inShort)).toEqual([
+      `noted_work_awaited ${position(noted)} against ${position(noted) - 1} a`,
+    ]);
+    expect(lawsOf(noted.leaseExpired('a').started('a'))).toEqual([]);
+    expect(lawsOf(noted.cancelled().leaseExpired('a'))).toEqual([]);
+  });
+});

@@ -251,6 +251,16 @@ describe('a call whose attempt ends with a question', () => {
     });
   });
 
+  test('is not asked about when its tool was denied before it asked', () => {
+    const policy = policyOf({ tools: { blocks: 'deny' } });
+    const denied = run(call('b', 'blocks')).started('b').takes('ConsentPolicySet', { policy });
+    expect(statuses(denied)).toEqual(['running']);
+    const asked = denied.asked('b', {}, 'state-1');
+    expect(statuses(asked)).toEqual(['rejected']);
+    expect(owed(asked)).toEqual(['batch.settle']);
+    expect(statuses(denied.asked('b'))).toEqual(['running']);
+  });
+
   test('asks for a permission before its next attempt where one is needed by then', () => {
     const policy = policyOf({ tools: { once: 'always_ask' } });
     const asks = left.takes('ConsentPolicySet', { policy });

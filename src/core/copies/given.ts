@@ -51,11 +51,16 @@ export function unmadeFact(state: SessionState, { text, makes }: Unmade): OwnFac
   for (const { call_id, call, planned } of openCalls(batch)) {
     const { attempt } = call;
     if (call.status === 'running') return { kind: 'LeaseExpired', batch_id, call_id, attempt };
-    // Its attempt ran elsewhere, and only there it can be continued.
+    // Its attempt ran elsewhere, and only there it can be continued: no one is asked about the next one, or for it.
     const { question } = call;
     if (question !== undefined) {
       const withdrawn = { attempt, question: question.digest, ...WITHDRAWN };
       return { kind: 'user.elicitation_result', batch_id, call_id, ...withdrawn };
+    }
+    if (call.status === 'waiting') {
+      const { arguments_digest } = planned;
+      const denied = { result: 'deny', message: text.message } as const;
+      return { kind: 'user.tool_confirmation', batch_id, call_id, arguments_digest, ...denied };
     }
     if (call.resume === undefined && makes(planned, call)) continue;
     if (planned.executor.kind !== 'custom') {
@@ -83,12 +88,13 @@ interface OpenCall {
   readonly planned: PlannedToolCall;
 }
 
-/** The calls that are queued or run, or wait for the answer to what they asked, without those that share the result of another. */
+/** The calls that are queued, run, or wait to be continued, without those that share the result of another. */
 function* openCalls(batch: ActiveToolBatch): Generator<OpenCall> {
   for (const [position, { call_id }] of batch.observed.entries()) {
     const call = callStateAt(batch, position);
     if (call === undefined) continue;
-    if (call.status !== 'running' && call.status !== 'queued' && call.question === undefined) continue;
+    const isLeft = call.question !== undefined || call.resume !== undefined;
+    if (call.status !== 'running' && call.status !== 'queued' && !(call.status === 'waiting' && isLeft)) continue;
     const planned = plannedOf(batch.plan, call_id)?.call;
     if (planned !== undefined && planned.shares === undefined) yield { call_id, call, planned };
   }

@@ -21,7 +21,8 @@ type OwnFactKind =
   | 'ToolsetRemoved'
   | 'ConsentPolicySet'
   | 'user.custom_tool_result'
-  | 'user.elicitation_result';
+  | 'user.elicitation_result'
+  | 'user.tool_confirmation';
 export type OwnFact = Extract<Ingress, { readonly kind: OwnFactKind }>;
 
 /** The end of a stream: the number of its events, and its chain value. */

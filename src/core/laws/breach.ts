@@ -11,6 +11,8 @@ export type LawOnRecord =
   | 'began_once'
   | 'deny_won'
   | 'run_goes_on'
+  | 'questions_kept'
+  | 'noted_work_awaited'
   | 'measured_as_recorded';
 
 /** Two recorded facts that contradict each other. */

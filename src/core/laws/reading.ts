@@ -42,8 +42,8 @@ export interface CallReading {
   preview: (RecordedPreview & { readonly position: number }) | null;
   /** The files that must be as they were, because the person who allowed it named their preview; and where that is. */
   named: { readonly files: PreviewedFiles; readonly position: number } | null;
-  /** A handle of its work outside is on record: a lost bridge does not end it. */
-  noted: boolean;
+  /** Where the handle of its work outside was recorded last: a lost bridge does not end it. Null without one. */
+  notedAt: number | null;
   /** How many questions it has asked. */
   questions: number;
   /** The question that it asks, and has no answer yet. */
@@ -137,7 +137,7 @@ function readBatch({ batch_id, observed, plan }: ActiveToolBatch, openedAt: numb
       moved: false,
       preview: null,
       named: null,
-      noted: false,
+      notedAt: null,
       questions: 0,
       question: null,
       left: false,
@@ -244,7 +244,7 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
     const { preview } = event;
     call.preview = 'files' in preview ? { ...preview, digest: previewDigest(preview), position } : null;
   } else if (event.kind === 'ToolCallSettled' || event.kind === 'LeaseExpired') {
-    if (event.kind === 'LeaseExpired' && call.noted) leave(call);
+    if (event.kind === 'LeaseExpired' && call.notedAt !== null) leave(call);
     call.running = false;
     call.question = null;
   } else if (event.kind === 'user.tool_confirmation' && isBound(call, event)) {
@@ -256,9 +256,9 @@ function noteOpen(reading: Reading, open: BatchReading, { event, position, befor
 /** What an event says of what an attempt of the call notes, asks and leaves. */
 function noteLeft(call: CallReading, event: FoldedEvent['event'], position: number): void {
   if (event.kind === 'ToolCallStarted') call.left = false;
-  else if (event.kind === 'ToolCallNoted') call.noted = true;
+  else if (event.kind === 'ToolCallNoted') call.notedAt = position;
   else if (event.kind === 'ToolCallAsked') noteQuestion(call, event, position);
-  else if (event.kind === 'LeaseExpired' && call.noted) leave(call);
+  else if (event.kind === 'LeaseExpired' && call.notedAt !== null) leave(call);
   const ends = event.kind === 'user.elicitation_result' || event.kind === 'ToolCallSettled';
   if (ends || event.kind === 'LeaseExpired') call.question = null;
 }

@@ -55,7 +55,8 @@ function statusBy(folded: FoldedEvent, call: CallReading): CallResult | null {
   const { event } = folded;
   if (event.kind === 'user.custom_tool_result') return event.result.success ? 'succeeded' : 'failed';
   if (event.kind === 'user.tool_confirmation') return event.result === 'deny' ? 'denied' : null;
-  if (event.kind === 'user.elicitation_result') return statusAfter(folded, call) === 'rejected' ? 'rejected' : null;
+  if (event.kind === 'user.elicitation_result' || event.kind === 'ToolCallAsked')
+    return statusAfter(folded, call) === 'rejected' ? 'rejected' : null;
   if (event.kind === 'LeaseExpired') return lostBy(folded, call);
   if (event.kind !== 'ToolCallSettled') return null;
   const outcome = outcomeOf(event);
@@ -67,7 +68,7 @@ function statusBy(folded: FoldedEvent, call: CallReading): CallResult | null {
 /** A repeatable call, and one whose work was noted, has a next attempt, unless its run is ending. */
 function lostBy(folded: FoldedEvent, call: CallReading): CallResult | null {
   const repeatable = call.planned?.repeatable === true;
-  const next = repeatable || call.noted ? nextAttempt(statusAfter(folded, call)) : 'none';
+  const next = repeatable || call.notedAt !== null ? nextAttempt(statusAfter(folded, call)) : 'none';
   if (next !== 'none') return next;
   return repeatable ? 'cancelled' : 'unknown';
 }

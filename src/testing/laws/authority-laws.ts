@@ -32,10 +32,13 @@ interface Judged {
   readonly folded: FoldedEvent;
   readonly call: CallEntry;
   readonly planned: PlannedToolCall;
-  /** Its status before the event; null when the event opened its batch. */
-  readonly was: CallStatus | null;
-  readonly now: CallStatus;
+  /** How it stood before the event; null when the event opened its batch. */
+  readonly was: Standing | null;
+  readonly now: Standing;
 }
+
+/** The status of a call; one that waits for the answer to what it asked itself waits for no permission. */
+type Standing = CallStatus | 'asking';
 
 function checkCall({ stored, folded, call, planned, was, now }: Judged, judge: Judge): void {
   const { event, state } = folded;
@@ -47,7 +50,9 @@ function checkCall({ stored, folded, call, planned, was, now }: Judged, judge: J
     const why = refusalOf(planned, stored, state);
     judge.check(why !== null, 'deny wins', () => `${planned.call_id} is refused, but its tool is allowed`);
     call.ended = true;
-  } else if (now === 'queued' || now === 'waiting') checkOpen(call, planned, { stored, state, now, judge });
+  } else if (now === 'denied') call.ended = true;
+  else if (now === 'queued' || now === 'waiting' || now === 'asking')
+    checkOpen(call, planned, { stored, state, now, judge });
 }
 
 const ASKED_ANEW = { asks: true, allowed: false, preview: null, named: null } as const;
@@ -76,7 +81,7 @@ function covers({ tool_ref, argument, args }: RecordedGrant, planned: PlannedToo
 interface Open {
   readonly stored: StoredSession;
   readonly state: SessionState;
-  readonly now: CallStatus;
+  readonly now: Standing;
   readonly judge: Judge;
 }
 
@@ -85,7 +90,7 @@ function checkOpen(call: CallEntry, planned: PlannedToolCall, { stored, state, n
   judge.check(why === null, 'deny wins', () => `${planned.call_id} is ${now}, but its tool ${why}`);
   const tool = state.tool_registry[planned.tool_id];
   const amended = planned.consent?.reasons.includes('approved_with_changes') === true;
-  const free = now === 'waiting' || call.allowed || amended || tool === undefined || !asksAbout(tool, state);
+  const free = now !== 'queued' || call.allowed || amended || tool === undefined || !asksAbout(tool, state);
   judge.check(free, 'approvals bound', () => `${planned.call_id} may start, but the policy asks about it`);
 }
 
@@ -113,7 +118,8 @@ function settingsOf({ mode, destructive, executor }: ToolSpec, { consent }: Sess
   return destructive && !covered ? [modes[mode], modes.destructive] : [modes[mode]];
 }
 
-export function statusIn({ observed, pages }: ActiveToolBatch, { call_id }: PlannedToolCall): CallStatus {
+export function statusIn({ observed, pages }: ActiveToolBatch, { call_id }: PlannedToolCall): Standing {
   const at = observed.findIndex((call) => call.call_id === call_id);
-  return pages.flat()[at]?.status ?? 'rejected';
+  const { status = 'rejected', question } = pages.flat()[at] ?? {};
+  return status === 'waiting' && question !== undefined ? 'asking' : status;
 }

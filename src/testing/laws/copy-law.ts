@@ -1,8 +1,10 @@
-// Laws 9 and 12 across copies: whenever a person has answered, and whenever a call is queued again or a changed one is
-// planned, the session is forked there, and the fork must owe no call that its own people have not allowed, and none that the
-// source may make and that must not run twice. The fork is only looked at: no bridge works for it.
+// Laws 9 and 12 across copies: whenever a person has answered, a call asks, is queued again, or a changed one is planned, the
+// session is forked there, and the fork must owe no call that its own people have not allowed, none that the source may make
+// and that must not run twice, and none that goes on with an attempt of the source. The fork is only looked at: no bridge works
+// for it.
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { type SessionId, brand } from '../../../schemas/ids.ts';
+import { callStateOf } from '../../../reducers/batch-index.ts';
+import { type CallId, type SessionId, brand } from '../../../schemas/ids.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import { newForker } from '../../core/copies/fork.ts';
@@ -14,6 +16,8 @@ const FORKED_AFTER: ReadonlySet<IngressEvent['kind']> = new Set([
   'user.tool_confirmation',
   'LeaseExpired',
   'ToolBatchSettled',
+  'ToolCallAsked',
+  'user.elicitation_result',
 ]);
 
 /** Forks the session at its end if one of its new events calls for it. */
@@ -45,6 +49,8 @@ function checkFork(id: SessionId, state: SessionState, judge: Judge): void {
   for (const planned of batch?.plan.planned_calls ?? []) {
     const { call_id, executor, repeatable, shares, tool_id } = planned;
     const status = batch === null ? 'rejected' : statusIn(batch, planned);
+    const isContinued = status === 'asking' || (OPEN.has(status) && resumes(batch, call_id));
+    judge.check(!isContinued, 'runs at most once', () => `${where}: ${call_id} goes on with an attempt of the source`);
     const tool = state.tool_registry[tool_id];
     if ((status !== 'queued' && status !== 'running') || shares !== undefined || tool === undefined) continue;
     const once = repeatable || executor.kind === 'custom';
@@ -53,3 +59,8 @@ function checkFork(id: SessionId, state: SessionState, judge: Judge): void {
     judge.check(!asks, 'approvals bound', () => `${where}: ${call_id} is ${status}, and no one was asked there`);
   }
 }
+
+const OPEN: ReadonlySet<string> = new Set(['queued', 'running', 'waiting']);
+
+const resumes = (batch: SessionState['active_tool_batch'], id: CallId): boolean =>
+  batch !== null && callStateOf(batch, id)?.resume !== undefined;

@@ -42,6 +42,8 @@ const LAW_OF: Readonly<Record<LawOnRecord, Law>> = {
   began_once: 'runs at most once',
   deny_won: 'deny wins',
   run_goes_on: 'every run ends',
+  questions_kept: 'no question is lost',
+  noted_work_awaited: 'noted work is awaited',
   // What a person approves is named by the digest of its arguments.
   measured_as_recorded: 'approvals bound',
 };

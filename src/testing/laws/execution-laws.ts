@@ -1,17 +1,27 @@
 // Laws of a running tool, checked against what is durable when it starts.
-import { digestJson } from '../../../schemas/canonical.ts';
+import { canonicalText, digestJson } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
 import type { EventOfKind } from '../../../schemas/event.ts';
 import type { CallId, SessionId } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { conflictBetween } from '../../../reducers/conflict.ts';
+import type { ToolResume } from '../bridge-world.ts';
 import type { Execution } from '../sim-tools.ts';
+import { isStateOf } from './call-left.ts';
 import type { StoredSession, CallEntry } from './stored-session.ts';
 import type { Judge } from './judge.ts';
 
+/** What a tool runs with. */
+interface Run {
+  readonly args: JsonObject;
+  readonly resume: ToolResume | undefined;
+}
+
 export interface ExecutionLaws {
   /** Called when a tool starts to run. */
-  entered(execution: Execution, stored: StoredSession, args: JsonObject): void;
+  entered(execution: Execution, stored: StoredSession, run: Run): void;
+  /** A server has begun work for a call, for the `count`th time. */
+  began(order: Pick<Execution, 'session_id' | 'call_id'>, count: number): void;
   /** Called when a result has become durable. */
   settled(session: SessionId, event: EventOfKind<'ToolCallSettled'>): void;
   readonly executions: readonly Execution[];
@@ -19,7 +29,10 @@ export interface ExecutionLaws {
   of(session: SessionId, call: CallId): readonly Execution[];
 }
 
-export function newExecutionLaws(judge: Judge): ExecutionLaws {
+export function newExecutionLaws(
+  judge: Judge,
+  storedOf: (session: SessionId) => StoredSession | undefined,
+): ExecutionLaws {
   const executions: Execution[] = [];
 
   const of = (session: SessionId, call: CallId): readonly Execution[] =>
@@ -42,10 +55,31 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
     judge.check(bound, 'only the plan runs', () => `${call_id} runs with arguments that differ from the plan`);
     const begun = planned.read_only || starters.includes(owner);
     judge.check(begun, 'durable first', () => `${call_id} runs before its start is recorded`);
-    const once = planned.repeatable || of(stored.genesis.session_id, call_id).length === 0;
-    judge.check(once, 'runs at most once', () => `${call_id} must not run twice but does`);
     const open = (plan?.execution_plan.after[call_id] ?? []).find((id) => isOpen(stored.call(id)));
     judge.check(open === undefined, 'no conflicting calls overlap', () => `${call_id} does not wait for ${open}`);
+  }
+
+  /**
+   * One execution is one beginning. An attempt that gets what another one left goes on with it: exactly that, and each attempt
+   * once.
+   */
+  function checkOnce({ session_id, call_id, attempt }: Execution, call: CallEntry, resume: Run['resume']): void {
+    const ofNow = attempt ?? call.attempt;
+    const earlier = of(session_id, call_id);
+    const again = resume === undefined ? earlier.length > 0 : earlier.some((other) => other.attempt === ofNow);
+    const once = call.planned?.repeatable === true || !again;
+    judge.check(once, 'runs at most once', () => `${call_id} must not run twice but does`);
+    const { handle, state, answer } = call.left.given.get(ofNow) ?? {};
+    const goesOn = handle === resume?.handle;
+    const due = (): string => `attempt ${ofNow} of ${call_id} gets ${JSON.stringify(resume)}`;
+    judge.check(goesOn, 'noted work is awaited', () => `${due()}, but ${handle} is noted`);
+    const isAnswered =
+      isStateOf(state, resume?.state) && canonicalText(answer ?? {}) === canonicalText(resume?.answer ?? {});
+    judge.check(
+      isAnswered,
+      'answers are delivered once',
+      () => `${due()}, but the answer is ${JSON.stringify(answer)}`,
+    );
   }
 
   /** No other running call of the batch conflicts with this one. */
@@ -72,15 +106,20 @@ export function newExecutionLaws(judge: Judge): ExecutionLaws {
   return {
     executions,
     of,
-    entered(execution, stored, args) {
+    entered(execution, stored, { args, resume }) {
       const call = stored.call(execution.call_id);
       if (call === undefined) judge.fail('durable first', `${execution.call_id} runs but is not recorded`);
       else {
         checkCall(execution, call, { stored, args });
+        checkOnce(execution, call, resume);
         checkBeside(execution, call, stored);
         checkAttempt(execution, call, stored);
       }
       executions.push(execution);
+    },
+    began({ session_id, call_id }, count) {
+      const once = count === 1 || storedOf(session_id)?.call(call_id)?.planned?.repeatable === true;
+      judge.check(once, 'runs at most once', () => `a server works for ${call_id} for the ${count}th time`);
     },
     settled(session, { call_id, result, output }) {
       if (!result.success) return;

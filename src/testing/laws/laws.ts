@@ -24,6 +24,9 @@ export const LAWS = [
   { number: 21, name: 'the window is whole' },
   { number: 22, name: 'deltas leave no trace' },
   { number: 23, name: 'unapproved tools are out' },
+  { number: 24, name: 'no question is lost' },
+  { number: 25, name: 'noted work is awaited' },
+  { number: 26, name: 'answers are delivered once' },
 ] as const;
 
 /** The name of a law of the engine. */

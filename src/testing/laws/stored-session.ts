@@ -22,6 +22,7 @@ import { readPackageText } from '../../core/package-parts.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import { type Folded, foldEvent } from '../../core/step.ts';
 import type { JournalCommit, JournalEvent, StoredPackage } from '../../journal/journal.ts';
+import { type CallLeft, newCallLeft } from './call-left.ts';
 import type { Judge } from './judge.ts';
 
 /** One call that a model made, and what is recorded about it. */
@@ -50,6 +51,8 @@ export interface CallEntry {
   named: PreviewedFiles | null;
   /** It ended without a result: it was lost, or cancelled with its run. */
   ended: boolean;
+  /** What its attempts note, ask and leave. */
+  readonly left: CallLeft;
 }
 
 /** A toolset as the events tell it: its definitions, and those that were approved, by tool id. */
@@ -107,6 +110,8 @@ export class StoredSession {
   readonly onRecord = newLawCheck();
   /** Calls that a person made in place of others of the open batch, in order. */
   amended: CallId[] = [];
+  /** The calls with an open question. */
+  readonly asking = new Set<CallId>();
   /** The toolsets of the session. */
   readonly toolsets = new Map<string, RecordedToolset>();
   /** The grants in force. */
@@ -163,6 +168,7 @@ export class StoredSession {
         ...UNTRIED,
         starters: [],
         ended: true,
+        left: newCallLeft(),
       });
     }
   }
@@ -237,6 +243,7 @@ export class StoredSession {
         ...UNTRIED,
         starters: [],
         ended: false,
+        left: newCallLeft(),
       });
     }
   }

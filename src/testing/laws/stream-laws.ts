@@ -43,7 +43,8 @@ export function checkEvent(stored: StoredSession, folded: FoldedEvent, judge: Ju
 function checkStarted(stored: StoredSession, event: EventOfKind<'ToolCallStarted'>, judge: Judge): void {
   const call = stored.call(event.call_id);
   if (call === undefined) return;
-  const again = call.starters.length > 0 && call.planned?.repeatable !== true;
+  // A start after an attempt that was left goes on with that one, and begins nothing again.
+  const again = call.starters.length > 0 && call.planned?.repeatable !== true && !call.left.isLeft;
   judge.check(!again, 'runs at most once', () => `${event.call_id} is started twice`);
   judge.check(endOf(call) === null, 'settle once', () => `${event.call_id} is started after its end`);
   judge.check(

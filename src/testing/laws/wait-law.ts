@@ -41,7 +41,11 @@ export function newWaitLaw(judge: Judge, time: Pick<SimTime, 'passedMs'>): WaitL
   function count(id: SessionId, state: SessionState): void {
     const deadlineMs = countedDeadline(state);
     if (deadlineMs === null) waits.delete(id);
-    else waits.set(id, { deadlineMs, leftMs: deadlineMs - state.updated_at_ms, sinceMs: time.passedMs() });
+    else {
+      // A clock that was set forward may have passed a later deadline while an earlier one was counted.
+      const leftMs = Math.max(0, deadlineMs - state.updated_at_ms);
+      waits.set(id, { deadlineMs, leftMs, sinceMs: time.passedMs() });
+    }
   }
 
   return {

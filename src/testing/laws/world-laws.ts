@@ -22,6 +22,8 @@ import { type LedgerLaw, newLedgerLaw } from './ledger-law.ts';
 import { type OwnLaws, checkOwn } from './own-laws.ts';
 import { newLiveBridgeLaw } from './live-bridge-law.ts';
 import { checkNoDelta } from './delta-law.ts';
+import { type DeliveryLaw, newDeliveryLaw } from './delivery-law.ts';
+import { checkQuestions } from './question-law.ts';
 import { checkEvent } from './stream-laws.ts';
 import { newRepeatLaw } from './repeat-law.ts';
 import { newUndoLaws } from './undo-laws.ts';
@@ -54,6 +56,7 @@ export interface WorldLaws {
   clockSet(owner: OwnerId): void;
   /** The simulation is over. */
   ended(): void;
+  readonly deliveries: DeliveryLaw;
   /** A bridge is about to restore the files of a call. Returns a callback for the result. */
   restoring(writer: Execution | null, owner: OwnerId): (answer: ToolAnswer) => void;
 }
@@ -65,13 +68,16 @@ interface WorldLawsOptions {
   /** How long a lease lasts without a heartbeat, in milliseconds. */
   readonly ttlMs: number;
   readonly isAlive: (owner: string) => boolean;
+  /** Whether the server knows the work of a handle. */
+  readonly knows: (handle: string) => boolean;
   readonly own: OwnLaws;
 }
 
-export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: WorldLawsOptions): WorldLaws {
+export function newWorldLaws(options: WorldLawsOptions): WorldLaws {
+  const { judge, time, scenario, ttlMs, isAlive, knows, own } = options;
   const storedSessions = new Map<SessionId, StoredSession>();
   const shared = { judge, ttlMs, storedOf: (id: SessionId) => storedSessions.get(id) };
-  const executions = newExecutionLaws(judge);
+  const executions = newExecutionLaws(judge, shared.storedOf);
   const engineAnswers = newEngineAnswerLaws({ ...shared, isAlive });
   const repeats = newRepeatLaw(judge);
   const undos = newUndoLaws({ ...shared, hasLost: (owner, key) => engineAnswers.hasLost(owner, key) });
@@ -86,6 +92,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
   return {
     storedSessions,
     executions,
+    deliveries: newDeliveryLaw(judge, shared.storedOf),
     holderOf: (key) => engineAnswers.holderOf(key),
     canUndo: () => canUndo,
     created(id, origin) {
@@ -93,6 +100,7 @@ export function newWorldLaws({ judge, time, scenario, ttlMs, isAlive, own }: Wor
       const compaction = newCompactionLaw(judge);
       const watch: ConstructorParameters<typeof StoredSession>[2] = (stored, folded) => {
         checkEvent(stored, folded, judge);
+        checkQuestions(stored, folded, { judge, knows });
         budget(stored, folded);
         checkWindow(stored, folded, judge);
         compaction(stored, folded);

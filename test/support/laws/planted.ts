@@ -205,6 +205,15 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
       return [{ fold: () => edited(of, position, { attempt: 2 }), due }];
     }),
 
+  'a call asks while its question is open': (of) =>
+    sites(of, 'ToolCallAsked').flatMap(({ event, position, after }) => {
+      const { active_tool_batch: batch } = after;
+      if (batch === null || callStateOf(batch, event.call_id)?.question === undefined) return [];
+      const again = { ...event, event_id: 'again' } as never;
+      const due = { law: 'questions_kept', position: position + 1, against: position } as const;
+      return [{ fold: () => refolded(of, eventsOf(of).toSpliced(position + 1, 0, again)), due }];
+    }),
+
   'a call runs that a person denied': (of) =>
     sites(of, 'user.tool_confirmation').flatMap(({ event, position }) => {
       const work = firstWork(of, event, position);

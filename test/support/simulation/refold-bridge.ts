@@ -21,7 +21,9 @@ export const refoldBridge: SimulatedBridge = async ({
     ...world,
     ledger,
     provider: providerOf(model),
-    executors: combineExecutors([{ tools, run: runTool, restore, ...(preview === null ? {} : { preview }) }]),
+    executors: combineExecutors([
+      { tools, run: runTool, resumes: true, restore, ...(preview === null ? {} : { preview }) },
+    ]),
     log: () => undefined,
   });
 };

@@ -102,9 +102,27 @@ vi.mock(import('../../../../bridge/executors/executors.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    contextOf: (stop, { previewed, ...limits }) => {
+    contextOf: (stop, { previewed, resume, ...rest }) => {
+      const begins = planted.bug === 'an attempt begins anew what another one left' || resume === undefined;
+      const limits = begins ? rest : { ...rest, resume };
       const blind = planted.bug === 'files are not compared with the preview' || previewed === undefined;
       return real.contextOf(stop, blind ? limits : { ...limits, previewed });
+    },
+  };
+});
+
+vi.mock(import('../../../../bridge/calls/call-answers.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    newCallAnswers: () => {
+      const answers = real.newCallAnswers();
+      let first: ReturnType<typeof answers.next> | null = null;
+      const next: typeof answers.next = (signal) => {
+        first ??= answers.next(signal);
+        return first;
+      };
+      return planted.bug === 'an answer is taken for the next one' ? { ...answers, next } : answers;
     },
   };
 });
@@ -227,6 +245,8 @@ export const BRIDGE_BUGS: Bugs = {
       return written === '' ? reply : { ...reply, content: written };
     }),
   },
+  'an attempt begins anew what another one left': { seed: 1, breaks: 'runs at most once' },
+  'an answer is taken for the next one': { seed: 318, breaks: 'answers are delivered once' },
   'files are not compared with the preview': { seed: 24, breaks: 'approvals bound' },
   'the plan is not checked': { seed: 12, breaks: 'only the plan runs' },
   'a report is not sent again': {

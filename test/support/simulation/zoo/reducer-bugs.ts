@@ -1,7 +1,7 @@
 // Bugs in the reducers: functions are replaced while one of these is planted.
 import { vi } from 'vitest';
 import { pageOf, positionOf, slotOf } from '../../../../reducers/batch-index.ts';
-import { type NextState, openBatchOf } from '../../../../reducers/next-state.ts';
+import { type NextState, inOrder, openBatchOf } from '../../../../reducers/next-state.ts';
 import type { IngressEvent } from '../../../../schemas/event.ts';
 import type { CallId } from '../../../../schemas/ids.ts';
 import type { ActiveToolBatch, CallState, SessionState } from '../../../../schemas/state.ts';
@@ -28,6 +28,10 @@ vi.mock(import('../../../../reducers/batch.ts'), async (load) => {
       else putCall(next, event.call_id, { ...call, output: event.output });
     },
     loseCall: (next, event) => {
+      if (planted.bug === 'a noted call is given up with its bridge') {
+        const { noted: _forgotten, ...lost } = callIn(next, event.call_id);
+        putCall(next, event.call_id, lost);
+      }
       if (planted.bug !== 'a lost call runs again') {
         real.loseCall(next, event);
         return;
@@ -56,6 +60,20 @@ function placeOf(next: NextState, id: CallId): { batch: ActiveToolBatch; page: n
   const position = positionOf(batch, id) ?? 0;
   return { batch, page: pageOf(position), slot: slotOf(position) };
 }
+
+vi.mock(import('../../../../reducers/questions/call-attempts.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    afterLoss: (call) => {
+      const next = real.afterLoss(call);
+      const { question } = call;
+      return planted.bug !== 'a question outlives its bridge' || question === undefined
+        ? next
+        : inOrder({ ...next, question });
+    },
+  };
+});
 
 vi.mock(import('../../../../reducers/retry.ts'), async (load) => {
   const real = await load();
@@ -280,6 +298,8 @@ vi.mock(import('../../../../reducers/batch-edit.ts'), async (load) => {
 
 export const REDUCER_BUGS: Bugs = {
   'a lost call runs again': { seed: 36, breaks: 'runs at most once' },
+  'a noted call is given up with its bridge': { seed: 24, breaks: 'noted work is awaited' },
+  'a question outlives its bridge': { seed: 1202, breaks: 'no question is lost' },
   'a time ends a call that runs': { seed: 1, breaks: 'every run ends' },
   'an approval counts in a fork': { seed: 33, breaks: 'approvals bound' },
   'a fork makes a changed call': { seed: 33, breaks: 'runs at most once' },
