@@ -34,9 +34,9 @@ const CALL_TIMEOUT = 2_147_483_647;
 export function reportOfError(error: unknown): CallReport {
   const message = clip(messageOf(error));
   const code = codeOf(error);
-  // The connection ended: nothing is known of the outcome, and the server is started again.
+  // The connection ended: nothing is known of the outcome, and the server is started again. A repeatable call is made again.
   if (code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED')
-    return failed('server_unavailable', `the server ended during the call: ${message}`);
+    return { ...failed('server_unavailable', `the server ended during the call: ${message}`), retryable: true };
   if (code === 'INVALID_RESULT' || code === 'UNSUPPORTED_RESULT_TYPE') return failed('invalid_output', message);
   if (typeof code === 'number') return failed('server_refused', `the server answered ${code}: ${message}`);
   return failed('server_failed', message);

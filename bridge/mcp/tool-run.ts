@@ -143,7 +143,8 @@ async function waitFor(run: ToolRun, handle: TaskHandle): Promise<CallReport> {
   return failedReport('cancelled', 'the call was stopped while the server worked on it');
 }
 
-const WAIT_FOR_SERVER_MS = 250;
+/** How often a call that was noted looks whether its server is there again, in milliseconds. */
+export const WAIT_FOR_SERVER_MS = 250;
 
 /** Null while the task goes on; then it has waited before it returns. */
 async function lookAt(
