@@ -64,7 +64,7 @@ test(
           sandbox: { write: [workspace] },
         },
       }),
-      callsOf: (run, turn) =>
+      callsOf: (_workspace, run, turn) =>
         (TURNS[turn - 1] ?? []).map((tool, at) => {
           const id = `${run}-${turn}-${at}`;
           return { id, name: `mcp__lasting__${tool}`, arguments: { key: id } };

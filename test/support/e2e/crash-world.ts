@@ -33,8 +33,8 @@ interface Running {
 export interface CrashOptions {
   /** How long every second command runs. */
   readonly seconds?: number;
-  /** What the model calls; commands that leave marks unless it is given. */
-  readonly callsOf?: CallsOf;
+  /** What the model calls in the workspace; commands that leave marks unless it is given. */
+  readonly callsOf?: (workspace: string, ...call: Parameters<CallsOf>) => ReturnType<CallsOf>;
   /** MCP servers of the bridges, as `mcpServers` of a configuration; their processes are among the commands of the world. */
   readonly servers?: (world: CrashWorld) => Readonly<Record<string, object>>;
 }
@@ -62,8 +62,11 @@ export class CrashWorld {
     const world = new CrashWorld();
     world.#home = await freshDirectory();
     world.workspace = await freshDirectory(true);
-    const marks: CallsOf = (run, turn) => markCalls(run, turn, { world: world.name, seconds });
-    world.model = await openCrashModel(callsOf ?? marks);
+    world.model = await openCrashModel((run, turn) =>
+      callsOf === undefined
+        ? markCalls(run, turn, { world: world.name, seconds })
+        : callsOf(world.workspace, run, turn),
+    );
     if (servers !== undefined) await world.#configure(servers(world));
     await world.startEngine();
     world.client = connect(world.url(), await readToken(tokenFile(join(world.#home, 'data'), 'operator')));

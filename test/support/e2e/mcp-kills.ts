@@ -22,7 +22,7 @@ export interface McpKills {
   readonly seed: number;
   readonly sessions: number;
   readonly servers: NonNullable<CrashOptions['servers']>;
-  readonly callsOf: CallsOf;
+  readonly callsOf: (workspace: string, ...call: Parameters<CallsOf>) => ReturnType<CallsOf>;
   readonly answerTo: (asked: Elicitation) => ElicitationAnswer;
   /** What is wrong with one call when everything has ended; `world` is what {@link worldOf} read. */
   readonly faultsOf: (call: EndedCall, world: readonly string[]) => readonly string[];
@@ -148,15 +148,25 @@ class Person {
     for await (const { event } of client.follow(id, { signal: this.#over.signal })) {
       if (event.kind !== 'ToolCallAsked') continue;
       await eventually('the person answers', () => !this.waitsForNextRound, 120_000);
-      const view = await client.session(id)();
-      const open = isRight(view) ? elicitations(view.right.state) : [];
-      for (const asked of open) await this.#answer(id, asked);
+      for (const asked of await this.#openIn(id)) await this.#answer(id, asked);
     }
+  }
+
+  async #openIn(id: SessionId): Promise<readonly Elicitation[]> {
+    let open: readonly Elicitation[] = [];
+    // The engine may be killed under the request.
+    const isRead = async (): Promise<boolean> => {
+      const view = await this.#crash.client.session(id)();
+      if (isRight(view)) open = elicitations(view.right.state);
+      return isRight(view);
+    };
+    await eventually('the engine answers', isRead, 120_000);
+    return open;
   }
 
   async #answer(id: SessionId, asked: Elicitation): Promise<void> {
     const { batch_id, call_id, attempt, question } = asked;
-    const named = { batch_id, call_id, attempt, question, event_id: brand<'EventId'>(`answer-${question.slice(7)}`) };
+    const named = { batch_id, call_id, attempt, question, event_id: brand<'EventId'>(`answer-${call_id}-${attempt}`) };
     await this.#crash.submit(id, { kind: 'user.elicitation_result', ...named, ...this.#answerTo(asked) });
   }
 }
