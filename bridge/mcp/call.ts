@@ -44,5 +44,9 @@ export function reportOfError(error: unknown): CallReport {
 
 const failed = (code: string, message: string): CallReport => ({ ...failedReport(code, message), needsFollowup: true });
 
-const codeOf = (error: unknown): unknown =>
-  typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+function codeOf(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null) return null;
+  if ('code' in error) return error.code;
+  // The SDK says so without a code when the connection was closed before the request.
+  return error instanceof Error && error.message === 'Not connected' ? 'NOT_CONNECTED' : null;
+}
