@@ -272,12 +272,15 @@ const NOT_NOTING = 'the executor notes what it waits for, and cannot continue: g
 const LEASE_EXPIRED =
   'the call was not run: the bridge was suspended until its lease expired. Make the call again if it is still needed.';
 
-/** Its start is recorded and it must not run twice, so no other bridge will run it: this one reports its end. */
-const mustEnd = ({ started, effect }: HeldCall): boolean => started && !effect.repeatable;
+/**
+ * Its start is recorded and it must not run twice, so no other bridge will run it: this one reports its end. Another bridge waits
+ * for what a noted one began.
+ */
+const mustEnd = ({ started, noted, effect }: HeldCall): boolean => started && !effect.repeatable && !noted;
 
 // Stopped while another bridge may run it, or wait for what it began, and not cancelled by the engine: it stays owed.
 const isAbandoned = (call: HeldCall): boolean =>
-  (!mustEnd(call) || call.noted) && (call.stop.why === 'lost' || call.stop.why === 'stopping');
+  !mustEnd(call) && (call.stop.why === 'lost' || call.stop.why === 'stopping');
 
 /** Random text that distinguishes this process from others. */
 export const newNonce = (random: () => number): string => Math.floor(random() * 2 ** 48).toString(36);

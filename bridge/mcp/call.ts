@@ -34,9 +34,9 @@ const CALL_TIMEOUT = 2_147_483_647;
 export function reportOfError(error: unknown): CallReport {
   const message = clip(messageOf(error));
   const code = codeOf(error);
-  // The connection ended: nothing is known of the outcome, and the server is started again.
+  // The connection ended: nothing is known of the outcome, and the server is started again. A repeatable call is made again.
   if (code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED')
-    return failed('server_unavailable', `the server ended during the call: ${message}`);
+    return { ...failed('server_unavailable', `the server ended during the call: ${message}`), retryable: true };
   if (code === 'INVALID_RESULT' || code === 'UNSUPPORTED_RESULT_TYPE') return failed('invalid_output', message);
   if (typeof code === 'number') return failed('server_refused', `the server answered ${code}: ${message}`);
   return failed('server_failed', message);
@@ -44,5 +44,9 @@ export function reportOfError(error: unknown): CallReport {
 
 const failed = (code: string, message: string): CallReport => ({ ...failedReport(code, message), needsFollowup: true });
 
-const codeOf = (error: unknown): unknown =>
-  typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+function codeOf(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null) return null;
+  if ('code' in error) return error.code;
+  // The SDK says so without a code when the connection was closed before the request.
+  return error instanceof Error && error.message === 'Not connected' ? 'NOT_CONNECTED' : null;
+}

@@ -3,7 +3,8 @@ import type { ElicitResult } from '@modelcontextprotocol/client';
 import { isLeft } from 'fp-ts/lib/Either.js';
 
 import type { JsonObject } from '../../schemas/json.ts';
-import type { BridgeClock } from '../../src/clock.ts';
+import { MCP_ATTACH_MS_MAX } from '../../schemas/limits.ts';
+import { type BridgeClock, sleep } from '../../src/clock.ts';
 import { mcpToolset } from '../../src/toolsets/mcp-names.ts';
 import type { CallAsk } from '../executors/call-ask.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
@@ -17,7 +18,7 @@ import { callQuestionOf } from './questions.ts';
 import { type SchemaThread, newSchemaThread } from './schema-thread.ts';
 import type { Server, ServerPorts } from './server.ts';
 import { newServers } from './servers.ts';
-import { runMcpTool } from './tool-run.ts';
+import { WAIT_FOR_SERVER_MS, runMcpTool } from './tool-run.ts';
 
 export interface McpOptions {
   /** The configuration file; it need not exist. */
@@ -129,6 +130,7 @@ async function run(
   const [, name = ''] = tool_id.split('.');
   const server = servers.get(name);
   if (server === undefined) return unavailable(name, 'it is not configured here');
+  await untilListed(server, ports.clock, context);
   const connection = server.connection();
   // What another bridge has noted can wait for the server.
   if ('why' in connection && context.resume?.handle === undefined) return unavailable(name, connection.why);
@@ -141,6 +143,17 @@ async function run(
   } finally {
     calls.delete(context);
   }
+}
+
+/**
+ * A bridge that has just started gets calls before its servers have listed their tools. They wait as a generate does; one that
+ * was noted by another bridge waits as long as it may take.
+ */
+async function untilListed(server: Server, clock: BridgeClock, { signal, resume }: CallContext): Promise<void> {
+  if (server.tools() !== null) return;
+  await Promise.race([server.attached, sleep(clock, MCP_ATTACH_MS_MAX, signal)]);
+  while (resume?.handle !== undefined && server.tools() === null && !signal.aborted)
+    await sleep(clock, WAIT_FOR_SERVER_MS, signal);
 }
 
 const unavailable = (name: string, why: string): CallReport => ({

@@ -38,8 +38,9 @@ export class StdioTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     return new Promise((resolve, reject) => {
       const { stdin } = this.#process;
-      if (this.#closed || !stdin.writable) reject(new Error('the server has ended'));
-      else stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+      const onWritten = (error?: Error | null): void => (error ? reject(new ServerEnded(error.message)) : resolve());
+      if (this.#closed || !stdin.writable) reject(new ServerEnded('the server has ended'));
+      else stdin.write(`${JSON.stringify(message)}\n`, onWritten);
     });
   }
 
@@ -89,6 +90,11 @@ export class StdioTransport implements Transport {
     this.#end();
     void this.#process.stop();
   }
+}
+
+/** Nothing can be sent to the server any more; the code is that of the SDK for a connection that closes. */
+class ServerEnded extends Error {
+  readonly code = 'CONNECTION_CLOSED';
 }
 
 /** What a server did that ends its connection; the message is for people. */

@@ -1,6 +1,9 @@
 // Runs one call of a tool to its end, however often the server asks or makes it wait: input that it needs ends the attempt with a
 // question, whose answer the next one brings; a task is noted before it is waited for, and waited for again by whoever has the note.
+// The question of a task ends the attempt as well, so that it outlives the bridge; the task goes on meanwhile.
+import type { Client } from '@modelcontextprotocol/client';
 import { isLeft } from 'fp-ts/lib/Either.js';
+import type { ElicitationAnswer } from '../../schemas/elicitation.ts';
 import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
 import { MCP_ROUNDS_MAX } from '../../schemas/limits.ts';
 import { type BridgeClock, sleep } from '../../src/clock.ts';
@@ -37,10 +40,11 @@ export interface ToolRun {
 
 export async function runMcpTool(run: ToolRun): Promise<CallReport | CallAsk> {
   try {
-    const { resume } = run.context;
-    const noted = resume?.handle === undefined ? null : handleNoted(resume.handle);
-    if (noted !== null) return await waitFor(run, noted);
-    return await callOnce(run, extrasOf(run));
+    const left = leftBy(run);
+    const note = left?.task ?? run.context.resume?.handle;
+    const noted = note === undefined ? null : handleNoted(note);
+    if (noted !== null) return await waitFor(run, noted, left);
+    return await callOnce(run, extrasOf(run, left));
   } catch (error) {
     return reportOfError(error);
   }
@@ -50,18 +54,29 @@ export async function runMcpTool(run: ToolRun): Promise<CallReport | CallAsk> {
 interface LeftState {
   readonly keys: readonly string[];
   readonly requestState: string | null;
+  /** The note of the task that asked. */
+  readonly task?: string;
 }
 
-/** The answer of a person to what the attempt before asked, and the state that goes with it. */
-function extrasOf({ tool, server, context: { resume } }: ToolRun): CallExtras {
+/** What the attempt before asked, with the answer of a person. */
+interface Left extends LeftState {
+  readonly answer: ElicitationAnswer;
+}
+
+function leftBy({ context: { resume } }: ToolRun): Left | null {
   const parsed = resume?.state === undefined ? null : parseJson(resume.state);
-  const left = parsed === null || isLeft(parsed) ? null : (parsed.right as unknown as LeftState);
+  if (parsed === null || isLeft(parsed) || resume?.answer === undefined) return null;
+  return { ...(parsed.right as unknown as LeftState), answer: resume.answer };
+}
+
+/** The answer to what the attempt before asked, and the state that goes with it. */
+function extrasOf({ tool, server }: ToolRun, left: Left | null): CallExtras {
   const task = wantsTask(tool, server) ? { task: {} } : {};
-  if (left === null || resume?.answer === undefined) return task;
-  const { keys, requestState } = left;
+  if (left === null) return task;
+  const { keys, requestState, answer } = left;
   return {
     ...task,
-    inputResponses: responsesOf(keys, resume.answer),
+    inputResponses: responsesOf(keys, answer),
     ...(requestState === null ? {} : { requestState }),
   };
 }
@@ -108,15 +123,16 @@ function asked(
   return { ask: question.right, state: JSON.stringify(state) };
 }
 
-async function waitForNew(run: ToolRun, raw: Readonly<Record<string, unknown>>): Promise<CallReport> {
+async function waitForNew(run: ToolRun, raw: Readonly<Record<string, unknown>>): Promise<CallReport | CallAsk> {
   const handle = handleOf(raw);
   if (handle === null) return failedReport('invalid_output', 'the server made a task whose id cannot be noted');
   // On record before it is waited for: if this bridge is lost, the next one waits for the same task.
   await run.context.note?.(noteOf(handle));
-  return await waitFor(run, handle);
+  return await waitFor(run, handle, null);
 }
 
-async function waitFor(run: ToolRun, handle: TaskHandle): Promise<CallReport> {
+/** `left`: what the task asked in the attempt before. */
+async function waitFor(run: ToolRun, handle: TaskHandle, left: Left | null): Promise<CallReport | CallAsk> {
   const { server, context, clock } = run;
   const { signal } = context;
   while (!signal.aborted) {
@@ -127,12 +143,14 @@ async function waitFor(run: ToolRun, handle: TaskHandle): Promise<CallReport> {
       continue;
     }
     try {
-      const ended = await lookAt(run, handle, connection.client);
+      const ended = await lookAt(run, handle, { client: connection.client, left });
       if (ended !== null) return ended;
     } catch (error) {
       if (signal.aborted) break;
       const report = reportOfError(error);
       if (report.code !== 'server_unavailable') return report;
+      // The connection may not be known to have ended yet.
+      await sleep(clock, WAIT_FOR_SERVER_MS, signal);
     }
   }
   const why = stopReasonOf(signal);
@@ -143,14 +161,16 @@ async function waitFor(run: ToolRun, handle: TaskHandle): Promise<CallReport> {
   return failedReport('cancelled', 'the call was stopped while the server worked on it');
 }
 
-const WAIT_FOR_SERVER_MS = 250;
+/** How often a call that was noted looks whether its server is there again, in milliseconds. */
+export const WAIT_FOR_SERVER_MS = 250;
+
+interface Look {
+  readonly client: Client;
+  readonly left: Left | null;
+}
 
 /** Null while the task goes on; then it has waited before it returns. */
-async function lookAt(
-  run: ToolRun,
-  handle: TaskHandle,
-  client: Parameters<typeof taskState>[0],
-): Promise<CallReport | null> {
+async function lookAt(run: ToolRun, handle: TaskHandle, { client, left }: Look): Promise<CallReport | CallAsk | null> {
   const { tool, context, schemas, clock } = run;
   const { status, pollMs, said } = await taskState(client, handle, context.signal);
   if (status === 'failed' || status === 'cancelled') return ofTask(status, said);
@@ -158,11 +178,22 @@ async function lookAt(
     reportOf(isPlainObject(result) ? result : {}, tool.outputSchema, { context, schemas });
   if (handle.form === 'extension') {
     if (status === 'completed') return await resultOf(said['result']);
-    if (status === 'input_required') return await answerTask(run, handle, client, said['inputRequests']);
+    if (status === 'input_required') {
+      const { inputRequests } = said;
+      const requests = isPlainObject(inputRequests) ? inputRequests : {};
+      const keys = Object.keys(requests);
+      // The keys of a task are never used again, so this is what the attempt before asked, and not the next question.
+      if (left === null || !isSameList(keys, left.keys))
+        return asked(run, requests, { keys, requestState: null, task: noteOf(handle) });
+      await updateTask(client, handle, responsesOf(keys, left.answer));
+    }
   } else if (status !== 'working') return await resultOf(await taskResult(client, handle, context.signal));
   await sleep(clock, pollMs, context.signal);
   return null;
 }
+
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((key, index) => key === b[index]);
 
 function ofTask(
   status: 'failed' | 'cancelled',
@@ -171,20 +202,4 @@ function ofTask(
   const said = isPlainObject(error) ? error['message'] : statusMessage;
   const message = typeof said === 'string' ? said.slice(0, 1_024).toWellFormed() : 'the server did not say why';
   return { ...failedReport(`task_${status}`, message), needsFollowup: true };
-}
-
-/** The task goes on meanwhile, so its question does not end the attempt. */
-async function answerTask(
-  { server, context }: ToolRun,
-  handle: TaskHandle,
-  client: Parameters<typeof taskState>[0],
-  requests: unknown,
-): Promise<CallReport | null> {
-  const given = isPlainObject(requests) ? requests : {};
-  const question = questionOfRequests(given, server.settings.name);
-  if (isLeft(question))
-    return failedReport('server_refused', `the server cannot be given what it asks for: ${question.left}`);
-  const answer = (await context.ask?.(question.right)) ?? { action: 'cancel' };
-  await updateTask(client, handle, responsesOf(Object.keys(given), answer));
-  return null;
 }

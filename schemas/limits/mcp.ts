@@ -66,7 +66,7 @@ export const TOOLSET_SESSIONS_MAX = 4_096;
 /** Tools that are left out and named in the log, with the reason. The others are counted. */
 export const MCP_LEFT_OUT_NAMED_MAX = 8;
 /** Longest check of a value against a schema of a server, in milliseconds. A check that takes longer fails. */
-export const MCP_CHECK_MS_MAX = 250;
+export const MCP_CHECK_MS_MAX = 1_000;
 /** Longest start of the thread that checks, in milliseconds. A check that waited longer fails. */
 export const MCP_CHECK_START_MS_MAX = 10_000;
 /** Largest heap of that thread, in MiB. A check that needs more fails. */

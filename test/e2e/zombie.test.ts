@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 async function startRun(seconds: number): Promise<{ readonly crash: CrashWorld; readonly id: SessionId }> {
-  const crash = await CrashWorld.open(seconds);
+  const crash = await CrashWorld.open({ seconds });
   world = crash;
   const id = await crash.createSession('s0');
   await crash.startBridge('one');

@@ -118,12 +118,16 @@ describe('a task', () => {
     });
   });
 
-  test('that asks gets the answer, and goes on', async () => {
+  test('that asks ends the attempt; the next one, of any bridge, brings the answer once', async () => {
     await using opened = await open({ s: raw('task_asks') });
     await opened.logged('mcp_server_ready');
-    const ask = () => Promise.resolve({ action: 'accept', content: { city: 'Bonn' } } as const);
-    const report = await opened.call('mcp.s.echo', {}, { ask });
-    expect(JSON.parse(report.text)).toEqual({ c: { action: 'accept', content: { city: 'Bonn' } } });
+    const { ask, state = '' } = await opened.call('mcp.s.echo');
+    expect(ask).toEqual({ message: 'Which city?', schema: CITY, from: 's' });
+    const answer = { action: 'accept', content: { city: 'Bonn' } } as const;
+    const resume = { handle: 'extension task-2', state, answer };
+    expect(JSON.parse((await opened.call('mcp.s.echo', {}, { resume })).text)).toEqual([{ c: answer }]);
+    // A bridge that was lost after it had told the task brings the answer again, and the task is not told again.
+    expect(JSON.parse((await opened.call('mcp.s.echo', {}, { resume })).text)).toEqual([{ c: answer }]);
   });
 
   test.each([

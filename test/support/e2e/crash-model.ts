@@ -10,11 +10,14 @@ interface Message {
   readonly tool_call_id?: string;
 }
 
-interface Call {
+export interface Call {
   readonly id: string;
   readonly name: string;
   readonly arguments: object;
 }
+
+/** The calls of one turn of a run, from 1; none ends the run. */
+export type CallsOf = (run: string, turn: number) => readonly Call[];
 
 export interface CrashModel {
   /** Base URL of its Chat Completions. */
@@ -34,8 +37,16 @@ export const MARK_VARIABLE = 'REFOLD_CRASH_WORLD';
 
 const TURNS = 2;
 
-/** The calls of one turn: a command that leaves a mark and starts a child that never exits, and one other call. */
-function callsOf(run: string, turn: number, { world, seconds }: CrashModelOptions): readonly Call[] {
+interface MarkOptions {
+  /** The value that identifies the commands of this world. */
+  readonly world: string;
+  /** How long every second command runs. */
+  readonly seconds: number;
+}
+
+/** In each turn a command that leaves a mark and starts a child that never exits, and one other call. */
+export function markCalls(run: string, turn: number, { world, seconds }: MarkOptions): readonly Call[] {
+  if (turn > TURNS) return [];
   const id = `${run}-${turn}`;
   const slow = (run.length + turn) % 2 === 0;
   const script = `sleep 1000 & echo "$0" >> marks.txt${slow ? `; sleep ${seconds}` : ''}`;
@@ -47,22 +58,14 @@ function callsOf(run: string, turn: number, { world, seconds }: CrashModelOption
   return [{ id: `${id}-mark`, name: 'shell', arguments: shell }, beside];
 }
 
-interface CrashModelOptions {
-  /** The value that identifies the commands of this world. */
-  readonly world: string;
-  /** How long every second command runs. */
-  readonly seconds: number;
-}
-
-export async function openCrashModel(options: CrashModelOptions): Promise<CrashModel> {
+export async function openCrashModel(callsOf: CallsOf): Promise<CrashModel> {
   const unpaired: string[] = [];
   let waiting: (() => void)[] | null = null;
   const answer = (response: ServerResponse, messages: readonly Message[]): void => {
     const asked = messages.findLastIndex(({ role }) => role === 'user');
     const run = String(messages[asked]?.content);
     const turn = messages.slice(asked).filter(({ role }) => role === 'assistant').length + 1;
-    const calls = turn > TURNS ? [] : callsOf(run, turn, options);
-    reply(response, calls);
+    reply(response, callsOf(run, turn));
   };
   const server = createServer((request, response) => {
     let body = '';

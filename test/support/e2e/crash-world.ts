@@ -1,7 +1,7 @@
 // Real processes for crash tests: one engine, bridges that share a state directory, a model server, and a client that
 // records what was acknowledged.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isRight } from 'fp-ts/lib/Either.js';
@@ -11,7 +11,7 @@ import { type Position, type SessionId, brand } from '../../../schemas/ids.ts';
 import { type EngineClient, connect } from '../../../src/client/index.ts';
 import { readToken, tokenFile } from '../../../src/client/token-file.ts';
 import { CONSENT_PRESETS } from '../../../src/toolsets/consent-presets.ts';
-import { type CrashModel, MARK_VARIABLE, openCrashModel } from './crash-model.ts';
+import { type CallsOf, type CrashModel, MARK_VARIABLE, markCalls, openCrashModel } from './crash-model.ts';
 import { ancestorsOf, processesWith } from '../processes.ts';
 import { must } from '../../../src/client/must.ts';
 import { ROOT, freshDirectory } from './refold.ts';
@@ -30,6 +30,15 @@ interface Running {
   readonly exited: Promise<void>;
 }
 
+export interface CrashOptions {
+  /** How long every second command runs. */
+  readonly seconds?: number;
+  /** What the model calls in the workspace; commands that leave marks unless it is given. */
+  readonly callsOf?: (workspace: string, ...call: Parameters<CallsOf>) => ReturnType<CallsOf>;
+  /** MCP servers of the bridges, as `mcpServers` of a configuration; their processes are among the commands of the world. */
+  readonly servers?: (world: CrashWorld) => Readonly<Record<string, object>>;
+}
+
 const LEASE_TTL_MS = 1_500;
 
 export class CrashWorld {
@@ -44,19 +53,32 @@ export class CrashWorld {
   #onLine: (() => void)[] = [];
   /** Callbacks that wait for a running engine; null while one runs. */
   #absent: (() => void)[] | null = [];
+  #more: readonly string[] = [];
   workspace = '';
   model!: CrashModel;
   client!: EngineClient;
 
-  /** `seconds`: how long every second command runs. */
-  static async open(seconds = 0.1): Promise<CrashWorld> {
+  static async open({ seconds = 0.1, callsOf, servers }: CrashOptions = {}): Promise<CrashWorld> {
     const world = new CrashWorld();
     world.#home = await freshDirectory();
     world.workspace = await freshDirectory(true);
-    world.model = await openCrashModel({ world: world.name, seconds });
+    world.model = await openCrashModel((run, turn) =>
+      callsOf === undefined
+        ? markCalls(run, turn, { world: world.name, seconds })
+        : callsOf(world.workspace, run, turn),
+    );
+    if (servers !== undefined) await world.#configure(servers(world));
     await world.startEngine();
     world.client = connect(world.url(), await readToken(tokenFile(join(world.#home, 'data'), 'operator')));
     return world;
+  }
+
+  async #configure(servers: Readonly<Record<string, object>>): Promise<void> {
+    const env = { [MARK_VARIABLE]: this.name };
+    const marked = Object.entries(servers).map(([name, settings]) => [name, { ...settings, env }]);
+    const file = join(this.#home, 'mcp.json');
+    await writeFile(file, JSON.stringify({ mcpServers: Object.fromEntries(marked) as object }));
+    this.#more = ['--mcp-config', file];
   }
 
   dataDir(): string {
@@ -92,7 +114,7 @@ export class CrashWorld {
     };
     this.#bridges.set(
       name,
-      await startScript('dist/bridge/process/main.js', [...server, ...places, ...model, ...how], note),
+      await startScript('dist/bridge/process/main.js', [...server, ...places, ...model, ...how, ...this.#more], note),
     );
   }
 
@@ -104,6 +126,11 @@ export class CrashWorld {
     for (const victim of victims) await victim?.exited;
     for (const name of names) this.#bridges.delete(name);
     await eventually('no command outlives its bridge', () => this.orphans().length === 0);
+  }
+
+  /** Kills the commands of this world, MCP servers among them; their bridges live on. */
+  killCommands(): void {
+    for (const pid of processesWith(MARK_VARIABLE, this.name)) killNow(pid);
   }
 
   signal(bridge: string, signal: NodeJS.Signals): void {
@@ -198,6 +225,14 @@ export class CrashWorld {
         resolve();
       });
     });
+  }
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
   }
 }
 

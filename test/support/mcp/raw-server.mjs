@@ -32,7 +32,7 @@ const listing = (tools) => ({ 'tools/list': ({ id }) => answer(id, { tools }) })
 const calling = (respond) => ({ 'tools/call': respond });
 const deep = (levels) => (levels === 0 ? { type: 'string' } : { type: 'object', properties: { p: deep(levels - 1) } });
 
-let updates = null;
+const updates = [];
 let cancelled = false;
 let calls = 0;
 let pages = 0;
@@ -134,12 +134,12 @@ const TRICKS = {
           resultType: 'complete',
           taskId: params.taskId,
           pollIntervalMs: 1,
-          ...(updates === null
+          ...(updates.length === 0
             ? { status: 'input_required', inputRequests: { c: { method: 'elicitation/create', params: form('city') } } }
             : { status: 'completed', result: text(JSON.stringify(updates)) }),
         }),
       'tasks/update': ({ id, params }) => {
-        updates = params.inputResponses;
+        updates.push(params.inputResponses);
         answer(id, { resultType: 'complete' });
       },
     },
