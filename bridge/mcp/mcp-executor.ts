@@ -14,6 +14,7 @@ import type { ToolsetSource } from '../toolsets/toolset-source.ts';
 import { watchConfig } from './config-file.ts';
 import type { Variables } from './references.ts';
 import { callQuestionOf } from './questions.ts';
+import type { Logins } from './oauth/login-store.ts';
 import { type SchemaThread, newSchemaThread } from './schema-thread.ts';
 import type { Server, ServerPorts } from './server.ts';
 import { newServers } from './servers.ts';
@@ -26,6 +27,8 @@ export interface McpOptions {
   readonly owner: ToolsetSource['owner'];
   /** What references in the configuration stand for. */
   readonly variables: Variables;
+  /** Where the logins of people are kept; null where there is no place for them. */
+  readonly logins: Logins | null;
   /** What no server may see. */
   readonly hidden: readonly string[];
   readonly clock: BridgeClock;
@@ -54,6 +57,7 @@ export async function openMcp(options: McpOptions): Promise<Mcp> {
     keeper,
     schemas,
     hidden: options.hidden,
+    logins: options.logins,
     variables: options.variables,
     ...(options.connect === undefined ? {} : { connect: options.connect }),
     onTools: () => void (version += 1),
