@@ -47,7 +47,7 @@ async function runScenario() {
   try {
     await ready();
     const [{ tools } = { tools: [] }] = mcp.toolsets.toolsets();
-    for (const tool of tools) for (const args of argumentsFor(tool, context)) await callAs(mcp, tool, args);
+    for (const tool of tools) for (const args of argumentsFor(tool, context, tools)) await callAs(mcp, tool, args);
   } finally {
     await mcp.close();
   }
@@ -119,8 +119,10 @@ async function callAs(mcp, { spec }, args) {
 const accepted = ({ schema }) => ({ action: 'accept', content: schema === undefined ? {} : valueFor(schema) });
 
 /** The calls of one tool: those that the scenario names, else one with a value for each required argument. */
-const argumentsFor = ({ spec, definition }, { toolCalls = [] }) => {
+const argumentsFor = ({ spec, definition }, { toolCalls = [] }, tools) => {
   const { name } = JSON.parse(definition);
+  // The suite looks at what became of a schema between the listing and the model.
+  if (name === 'json_schema_echo') return tools.slice(0, 1).map((first) => ({ schema: first.spec.input_schema }));
   const named = toolCalls.filter((call) => call.name === name).map((call) => call.arguments ?? {});
   return named.length > 0 ? named : [valueFor(spec.input_schema)];
 };
