@@ -81,3 +81,5 @@ try {
   print({ event: 'failed', message: whatFailed(error) });
   process.exitCode = 1;
 }
+// What waits for a further line would keep this process.
+process.stdin.destroy();

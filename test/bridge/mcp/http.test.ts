@@ -94,7 +94,7 @@ describe('a server that misbehaves', () => {
       (_q, response) => void response.writeHead(302, { location: '/other' }).end(),
       /loses its body/,
     ],
-    ['refuses without a token', (_q, response) => void response.writeHead(401).end(), /401|[Uu]nauthorized|authori/],
+    ['refuses without a token', (_q, response) => void response.writeHead(401).end(), /refold mcp login "bad"/],
     ['fails', (_q, response) => void response.writeHead(500).end('broken'), /500/],
     [
       'answers with a page',

@@ -105,6 +105,26 @@ describe('a login', () => {
     expect(await opened.call('mcp.far.echo')).toMatchObject({ success: true });
   });
 
+  test('that another bridge refreshes at the same moment is used as that bridge left it', async () => {
+    let race: (() => void) | null = null;
+    await using server = await startAuthorizing({
+      take(path) {
+        if (path === '/token') race?.();
+        return false;
+      },
+    });
+    await using opened = await openSignedIn(server);
+    const login = openLogins(loginsOf(opened)).of('far', server.url);
+    const record = login.read() as LoginRecord;
+    server.expire();
+    race = () => {
+      race = null;
+      // The other bridge was first: it has used the refresh token, and has written what it got.
+      login.write({ ...record, tokens: { ...record.tokens, ...server.refresh(record.tokens.refresh_token ?? '') } });
+    };
+    expect(await opened.call('mcp.far.echo')).toMatchObject({ success: true });
+  });
+
   test('that can no longer be refreshed asks for a person', async () => {
     await using server = await startAuthorizing();
     await using opened = await openSignedIn(server);

@@ -29,6 +29,8 @@ export interface Authorizing extends AsyncDisposable {
   readonly sent: readonly string[];
   /** No access token is valid any more. */
   expire(): void;
+  /** What another bridge gets for a refresh token. */
+  refresh(token: string): { readonly access_token: string; readonly refresh_token: string };
   /** No refresh token is valid any more. */
   revoke(): void;
   /** What a browser gets to see in which the person allows everything. */
@@ -61,6 +63,7 @@ export async function startAuthorizing(tweaks: Tweaks = {}): Promise<Authorizing
     seen,
     sent,
     expire: () => state.access.clear(),
+    refresh: (token) => granted(refreshed(new URLSearchParams({ refresh_token: token }), state) ?? '', state),
     revoke: () => state.refresh.clear(),
     visit: (address) => fetch(address),
     async [Symbol.asyncDispose]() {
@@ -94,7 +97,6 @@ function authorizationServer({
   tweaks,
 }: Asked & { readonly issuer: string; readonly state: State; readonly tweaks: Tweaks }): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', issuer);
-  const next = (kind: string): string => `${kind}-token-of-many-characters-${(state.made += 1)}`;
   if (pathname === '/.well-known/oauth-authorization-server') {
     const said = {
       issuer,
@@ -107,10 +109,10 @@ function authorizationServer({
       authorization_response_iss_parameter_supported: true,
     };
     json(response, tweaks.metadata?.(said) ?? said);
-  } else if (pathname === '/register') json(response, { ...JSON.parse(body), client_id: next('client') }, 201);
+  } else if (pathname === '/register') json(response, { ...JSON.parse(body), client_id: next('client', state) }, 201);
   else if (pathname === '/authorize') {
     const target = new URL(searchParams.get('redirect_uri') ?? '');
-    const code = next('code');
+    const code = next('code', state);
     state.codes.set(code, {
       challenge: searchParams.get('code_challenge') ?? '',
       scope: searchParams.get('scope') ?? '',
@@ -123,12 +125,18 @@ function authorizationServer({
     const given = new URLSearchParams(body);
     const scope = given.get('grant_type') === 'refresh_token' ? refreshed(given, state) : redeemed(given, state);
     if (scope === null) return json(response, { error: 'invalid_grant' }, 400);
-    const [access, refresh] = [next('access'), next('refresh')];
-    state.access.set(access, scope);
-    state.refresh.set(refresh, scope);
-    const answer = { access_token: access, token_type: 'Bearer', refresh_token: refresh, expires_in: 3_600 };
+    const answer = { ...granted(scope, state), token_type: 'Bearer', expires_in: 3_600 };
     json(response, scope === '' ? answer : { ...answer, scope });
   } else response.writeHead(404).end();
+}
+
+const next = (kind: string, state: State): string => `${kind}-token-of-many-characters-${(state.made += 1)}`;
+
+function granted(scope: string, state: State) {
+  const [access, refresh] = [next('access', state), next('refresh', state)];
+  state.access.set(access, scope);
+  state.refresh.set(refresh, scope);
+  return { access_token: access, refresh_token: refresh };
 }
 
 /** The scope; null for a code that is not valid, or whose verifier is another (RFC 7636). */
