@@ -107,10 +107,10 @@ type RunningCalls = Map<string, Set<CallContext>>;
 /** Puts a question of a server (2025-11-25, "Elicitation") to a person, when it can only be about one call. */
 const elicitFor =
   (running: RunningCalls) =>
-  (server: string): ServerPorts['onElicit'] =>
+  ({ name, title }: Server['settings']): ServerPorts['onElicit'] =>
   async (params) => {
-    const calls = [...(running.get(server) ?? [])].filter(({ ask }) => ask !== undefined);
-    const question = callQuestionOf(params, server);
+    const calls = [...(running.get(name) ?? [])].filter(({ ask }) => ask !== undefined);
+    const question = callQuestionOf(params, title);
     const [only] = calls;
     if (calls.length !== 1 || isLeft(question) || only?.ask === undefined) return { action: 'cancel' };
     const { action, content } = await only.ask(question.right);
@@ -135,9 +135,10 @@ async function run(
   if (server === undefined) return unavailable(name, 'it is not configured here');
   const connection = server.connection();
   // What another bridge has noted can wait for the server.
-  if ('why' in connection && context.resume?.handle === undefined) return unavailable(name, connection.why);
+  const { title } = server.settings;
+  if ('why' in connection && context.resume?.handle === undefined) return unavailable(title, connection.why);
   const tool = server.tools()?.get(tool_id);
-  if (tool === undefined) return failedReport('tool_unavailable', `the server "${name}" has no such tool any more`);
+  if (tool === undefined) return failedReport('tool_unavailable', `the server "${title}" has no such tool any more`);
   const calls = running.get(name) ?? new Set();
   running.set(name, calls.add(context));
   try {

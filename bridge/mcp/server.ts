@@ -102,14 +102,14 @@ class RunningServer implements Server {
       if (signal.aborted) return;
       if (clock.elapsed() - beganMs > MCP_RESTART_MS_MAX) failures = 0;
       const ms = backoffMs(failures, random, { baseMs: MCP_RESTART_MS_BASE, maxMs: MCP_RESTART_MS_MAX });
-      log({ event: 'mcp_server_unavailable', server: this.settings.name, why: this.#why, retry_ms: Math.round(ms) });
+      log({ event: 'mcp_server_unavailable', server: this.settings.title, why: this.#why, retry_ms: Math.round(ms) });
       await sleep(clock, ms, signal);
     }
   }
 
   /** Resolves when the connection has ended, with why. Rejects when there is none, or its tools cannot be listed. */
   async #serveOnce(): Promise<string> {
-    const { transport, name } = this.settings;
+    const { transport, title } = this.settings;
     const resolved = resolveSettings(transport, this.#ports.variables);
     if (isLeft(resolved))
       throw new Error(`the configuration refers to ${resolved.left.join(', ')}, without a value here`);
@@ -118,7 +118,7 @@ class RunningServer implements Server {
     const { logins } = this.#ports;
     this.#auth =
       settings.kind === 'http' && settings.oauth !== null
-        ? serverAuth(settings.oauth, logins?.of(name, settings.url) ?? null, serverFetch(settings))
+        ? serverAuth(settings.oauth, logins?.of(title, settings.url) ?? null, serverFetch(settings))
         : null;
     const stale = newStaleness(this.#ports.clock);
     const handlers = { onToolsChanged: () => stale.mark(), onElicit: this.#ports.onElicit };
@@ -136,7 +136,7 @@ class RunningServer implements Server {
       const sandbox = connection.sandbox === null ? {} : { sandbox: connection.sandbox };
       const protocol = connection.client.getNegotiatedProtocolVersion() ?? 'unknown';
       const tools = this.#listing?.tools.size ?? 0;
-      this.#ports.log({ event: 'mcp_server_ready', server: name, tools, protocol, ...sandbox });
+      this.#ports.log({ event: 'mcp_server_ready', server: title, tools, protocol, ...sandbox });
       return await Promise.race([connection.ended, this.#follow(connection, stale, over.signal)]);
     } finally {
       this.#live = null;
@@ -171,7 +171,7 @@ class RunningServer implements Server {
   }
 
   #tellLeftOut({ leftOut }: Listing): void {
-    const server = this.settings.name;
+    const server = this.settings.title;
     const { log } = this.#ports;
     for (const { name: tool, reason } of leftOut.slice(0, MCP_LEFT_OUT_NAMED_MAX))
       log({ event: 'mcp_tool_left_out', server, tool, why: clip(this.redactor().text(reason)) });

@@ -102,7 +102,7 @@ function asked(
   requests: Readonly<Record<string, unknown>>,
   state: LeftState,
 ): CallReport | CallAsk {
-  const question = questionOfRequests(requests, server.settings.name);
+  const question = questionOfRequests(requests, server.settings.title);
   if (isLeft(question))
     return failedReport('server_refused', `the server cannot be given what it asks for: ${question.left}`);
   return { ask: question.right, state: JSON.stringify(state) };
@@ -181,7 +181,7 @@ async function answerTask(
   requests: unknown,
 ): Promise<CallReport | null> {
   const given = isPlainObject(requests) ? requests : {};
-  const question = questionOfRequests(given, server.settings.name);
+  const question = questionOfRequests(given, server.settings.title);
   if (isLeft(question))
     return failedReport('server_refused', `the server cannot be given what it asks for: ${question.left}`);
   const answer = (await context.ask?.(question.right)) ?? { action: 'cancel' };

@@ -58,7 +58,7 @@ async function settingsOf(
 ): Promise<HttpSettings> {
   const config = parseConfig(await readFile(file, 'utf8'));
   if (isLeft(config)) throw new Error(`${file} at ${config.left.path}: ${config.left.message}`);
-  const found = config.right.servers.find(({ name }) => name === server);
+  const found = config.right.servers.find(({ title }) => title === server);
   if (found === undefined) throw new Error(`${file} configures no server ${JSON.stringify(server)} that can run`);
   if (found.transport.kind !== 'http') throw new Error(`${JSON.stringify(server)} is a local server, without logins`);
   const resolved = resolveSettings(found.transport, variables);

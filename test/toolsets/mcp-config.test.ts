@@ -31,6 +31,7 @@ test('the common fields, and those of refold', () => {
     servers: [
       {
         name: 'far',
+        title: 'far',
         trust: null,
         trustHints: false,
         timeoutMs: null,
@@ -38,6 +39,7 @@ test('the common fields, and those of refold', () => {
       },
       {
         name: 'local',
+        title: 'local',
         trust: 'first',
         timeoutMs: 5_000,
         transport: { kind: 'stdio', args: ['-y', 'server'], cwd: '/srv' },
@@ -93,11 +95,18 @@ describe('a server with a fault is left out, and the others stay', () => {
     expect(config.servers.map(({ name }) => name)).toEqual(['good']);
   });
 
-  test.each(['Upper', 'a b', '-a', 'a.b', 'x'.repeat(33), ''])('the name %j', (name) => {
+  test.each(['a\u001b[1m', 'a\nb', ' a', 'a  b', 'a\u200bb', 'a\u202eb', '\u3164', 'x'.repeat(65), ''])('the name %j', (name) => {
     expect(parse({ [name]: { command: 'x' } }).faults).toMatchObject([
       { message: expect.stringContaining('cannot name') as string },
     ]);
   });
+});
+
+test('a server may be called what people call it', () => {
+  const titles = ['GitHub', 'My Server (prod)', 'io.github.user/name', 'Übersetzer', '検索', 'a_b-c'];
+  const { servers, faults } = parse(Object.fromEntries(titles.map((title) => [title, { command: 'x' }])));
+  expect(faults).toEqual([]);
+  expect(servers.map(({ title }) => title).toSorted()).toEqual(titles.toSorted());
 });
 
 test.each<readonly [text: string, path: string]>([
