@@ -16,6 +16,7 @@ const PROGRAMS = {
   refold: 'src/cli/main',
   bridge: 'bridge/process/main',
   request: 'bridge/process/request',
+  'mcp-login': 'bridge/process/mcp-login',
   bench: 'bench/main',
   'bench-answer': 'bench/answer-process',
   'bench-bridge': 'bench/bridge-process',

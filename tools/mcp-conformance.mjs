@@ -1,11 +1,12 @@
-// Runs the conformance suite of MCP against `refold serve`: each server scenario over HTTP with a session of its own, and its
-// tools as ours (compat/mcp/). The suite needs Node 22 or newer: the one that `npm run determinism` fetches is used.
+// Runs the conformance suite of MCP: its server scenarios against `refold serve`, each over HTTP with a session of its own and its
+// tools as ours; its client scenarios against the MCP part of a bridge, which the suite starts (compat/mcp/). The suite needs Node 22
+// or newer: the one that `npm run determinism` fetches is used.
 //
-//   npm run conformance:mcp                    every server scenario
+//   npm run conformance:mcp                    every scenario
 //   npm run conformance:mcp -- tools-list ping  those whose name is given
 //
-// A scenario that fails must stand in compat/mcp/expected-failures.json with the reason; one that stands there and passes fails
-// the run, too. Without the registry it prints what it leaves out and exits 0; with CI set it exits 1.
+// A scenario that fails must stand in compat/mcp/expected-failures.json or expected-client-failures.json with the reason; one that
+// stands there and passes fails the run, too. Without the registry it prints what it leaves out and exits 0; with CI set it exits 1.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,6 @@ const SUITE = join(FOLDER, 'node_modules/@modelcontextprotocol/conformance/dist/
 const SCENARIO_MS_MAX = 60_000;
 
 const names = process.argv.slice(2);
-const expected = JSON.parse(readFileSync(join(FOLDER, 'expected-failures.json'), 'utf8'));
 
 const node = await findRuntime('node24', false);
 const { unreachable } = node.skipped === undefined ? installFolder(FOLDER) : { unreachable: node.skipped };
@@ -32,54 +32,89 @@ else {
 }
 
 async function runAll() {
-  const { startSuiteServer } = await import('../compat/mcp/suite-server.mjs');
-  const scenarios = (await listed()).filter((name) => names.length === 0 || names.includes(name));
-  const unknown = [...names, ...Object.keys(expected)].filter((name) => !scenarios.includes(name) && !isSkipped(name));
-  const server = await startSuiteServer();
   const counts = { passed: 0, expected: 0, wrong: 0 };
+  const known = new Set();
+  for (const openSide of [openServerSide, openClientSide])
+    for (const name of await runSide(openSide, counts)) known.add(name);
+  for (const name of names.filter((one) => !known.has(one))) wrongName(name, counts);
+  process.stdout.write(`${counts.passed} passed, ${counts.expected} failed as expected, ${counts.wrong} failed\n`);
+  if (counts.wrong > 0) process.exitCode = 1;
+}
+
+/** A side: the arguments of the suite for each of its scenarios, and which of them fail, with the reason. */
+async function openServerSide() {
+  const { startSuiteServer } = await import('../compat/mcp/suite-server.mjs');
+  const server = await startSuiteServer();
+  return {
+    kind: 'server',
+    failures: 'expected-failures.json',
+    argsOf: async (name) => ['--url', await server.urlOf(name)],
+    close: () => server.close(),
+  };
+}
+
+async function openClientSide() {
+  // The suite cuts the command at its spaces, and gives it to a shell.
+  const client = [process.execPath, join(FOLDER, 'suite-client.mjs')].join(' ');
+  return {
+    kind: 'client',
+    failures: 'expected-client-failures.json',
+    argsOf: async () => ['--command', client],
+    close: async () => undefined,
+  };
+}
+
+/** Runs the scenarios of one side that are asked for; returns the names of all that it has. */
+async function runSide(openSide, counts) {
+  const side = await openSide();
+  const expected = JSON.parse(readFileSync(join(FOLDER, side.failures), 'utf8'));
+  const all = await listed(side.kind);
   try {
-    for (const name of scenarios) {
-      const failure = await failureOf(name, await server.urlOf(name));
+    for (const name of all.filter((one) => names.length === 0 || names.includes(one))) {
+      const failure = await failureOf(name, [side.kind, ...(await side.argsOf(name))]);
       const reason = expected[name];
       const kind =
         failure === null ? (reason === undefined ? 'passed' : 'stale') : reason === undefined ? 'failed' : 'expected';
       counts[kind === 'stale' || kind === 'failed' ? 'wrong' : kind] += 1;
       const why = {
         passed: '',
-        stale: `: it passes; remove it from expected-failures.json`,
+        stale: `: it passes; remove it from ${side.failures}`,
         failed: `: ${failure}`,
         expected: `: ${reason}`,
       };
       process.stdout.write(`${kind.padEnd(8)} ${name}${why[kind]}\n`);
     }
   } finally {
-    await server.close();
+    await side.close();
   }
-  for (const name of unknown) process.stdout.write(`unknown  ${name}: the suite has no such scenario\n`);
-  const { passed, expected: known, wrong } = counts;
-  process.stdout.write(`${passed} passed, ${known} failed as expected, ${wrong + unknown.length} failed\n`);
-  if (wrong + unknown.length > 0) process.exitCode = 1;
+  for (const name of Object.keys(expected).filter((one) => !all.includes(one))) wrongName(name, counts);
+  return all;
 }
 
-/** An expected failure that this run was not asked for. */
-const isSkipped = (name) => names.length > 0 && !names.includes(name);
+function wrongName(name, counts) {
+  counts.wrong += 1;
+  process.stdout.write(`unknown  ${name}: the suite has no such scenario\n`);
+}
 
-async function listed() {
-  const { stdout } = await run(node.path, [SUITE, 'list', '--server']);
+async function listed(kind) {
+  const { stdout } = await run(node.path, [SUITE, 'list', `--${kind}`]);
   return [...stdout.matchAll(/^ {2}- (\S+) \[/gm)].map(([, name]) => name);
 }
 
 /** Why a scenario failed; null when it passed. A scenario without a check that passed proves nothing, and counts as failed. */
-async function failureOf(name, url) {
+async function failureOf(name, how) {
   const results = mkdtempSync(join(tmpdir(), 'refold-mcp-suite-'));
-  const args = [SUITE, 'server', '--url', url, '--scenario', name, '--output-dir', results];
+  const args = [SUITE, ...how, '--scenario', name, '--output-dir', results];
   try {
-    const { stdout } = await run(node.path, args, { timeout: SCENARIO_MS_MAX, maxBuffer: 64 * 1_048_576 });
-    const passed = Number(/Passed: (\d+)\//.exec(stdout)?.[1] ?? 0);
+    const { stdout, stderr } = await run(node.path, args, { timeout: SCENARIO_MS_MAX, maxBuffer: 64 * 1_048_576 });
+    // The results of a client are written to standard error.
+    const passed = Number(/Passed: (\d+)\//.exec(`${stdout}${stderr}`)?.[1] ?? 0);
     return passed > 0 ? null : 'no check passed';
-  } catch ({ stdout = '', message, killed }) {
+  } catch ({ stdout = '', stderr = '', message, killed }) {
     if (killed) return `it took more than ${SCENARIO_MS_MAX} ms`;
-    const faults = [...stdout.matchAll(/errorMessage"?: "?([^"\n]+)|Error: ([^\n]+)/g)].map(([, a, b]) => a ?? b);
+    const faults = [...`${stdout}${stderr}`.matchAll(/errorMessage"?: "?([^"\n]+)|Error: ([^\n]+)/g)].map(
+      ([, a, b]) => a ?? b,
+    );
     return (faults[0] ?? message).slice(0, 300);
   } finally {
     rmSync(results, { recursive: true, force: true });

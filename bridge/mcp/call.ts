@@ -6,6 +6,7 @@ import type { McpTool } from '../../src/toolsets/mcp-tools.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
 import type { CallContext } from '../executors/executors.ts';
 import { clip, messageOf } from '../log.ts';
+import { SignInRequired } from './oauth/stored-login.ts';
 
 export type CallAnswer = CallToolResult | InputRequiredResult;
 
@@ -33,6 +34,7 @@ const CALL_TIMEOUT = 2_147_483_647;
 /** The report of a call that the server did not answer with a result. */
 export function reportOfError(error: unknown): CallReport {
   const message = clip(messageOf(error));
+  if (error instanceof SignInRequired) return failed('sign_in_required', message);
   const code = codeOf(error);
   // The connection ended: nothing is known of the outcome, and the server is started again. A repeatable call is made again.
   if (code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED')

@@ -1,6 +1,13 @@
 // One connection to an MCP server, on the SDK: the transport, the handshake of whatever protocol the server speaks, the
 // announcements of changed tools. Sampling and roots are not offered, so the SDK refuses them.
-import type { Client, ElicitRequest, ElicitResult, Transport } from '@modelcontextprotocol/client';
+import type {
+  AuthProvider,
+  Client,
+  ElicitRequest,
+  ElicitResult,
+  OAuthClientProvider,
+  Transport,
+} from '@modelcontextprotocol/client';
 import { MCP_CHANGES_MS, MCP_CONNECT_MS_MAX, MCP_PROBE_MS_MAX } from '../../schemas/limits.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import type { HttpSettings, StdioSettings } from '../../src/toolsets/mcp-config-transport.ts';
@@ -32,6 +39,8 @@ export interface ConnectionPorts {
   readonly clock: BridgeClock;
   /** What no server may see. */
   readonly hidden: readonly string[];
+  /** What tokens for a server over HTTP come from; null where it needs none, or they stand in its headers. */
+  readonly provider: AuthProvider | OAuthClientProvider | null;
 }
 
 /** The extension by which a server may answer a call with a task. */
@@ -44,7 +53,7 @@ export async function connectTo(
   ports: ConnectionPorts,
 ): Promise<Connection> {
   if (settings.kind === 'http') {
-    const transport = await httpTransport(settings);
+    const transport = await httpTransport(settings, ports.provider);
     return await connected({ transport, sandbox: null, complaints: () => '' }, handlers);
   }
   const first = await openProcess(settings, ports);

@@ -5,7 +5,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { MCP_MESSAGE_BYTES_MAX, MCP_REDIRECTS_MAX } from '../../schemas/limits.ts';
 
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** A request that is not made, or a response that is not read; the message is for people. */
 export class RefusedRequest extends Error {
@@ -24,17 +24,21 @@ const realPorts: FetchPorts = {
 };
 
 /**
- * `server` is the operator's URL: its own host may be private. Any other host, such as that of an authorization server which
- * the server names, must have public addresses only.
+ * `named` are the URLs of the operator, the server's first: their own hosts may be private. Any other host, such as that of an
+ * authorization server which the server names, must have public addresses only. A server of this machine may name others of it.
  */
-export function guardedFetch(server: string, ports: FetchPorts = realPorts): Fetch {
-  const own = new URL(server);
+export function guardedFetch(named: readonly string[], ports: FetchPorts = realPorts): Fetch {
+  const urls = named.map((url) => new URL(url));
+  const hosts = new Set(urls.map(({ host }) => host));
+  const isPlain = urls.some(({ protocol }) => protocol === 'http:');
+  const isLocal = urls.some(({ hostname }) => isLoopback(hostname));
   return async (url, init) => {
     let at = new URL(url);
     for (let followed = 0; ; followed += 1) {
-      if (at.protocol !== 'https:' && at.protocol !== own.protocol)
+      if (at.protocol !== 'https:' && !(at.protocol === 'http:' && isPlain))
         throw new RefusedRequest(`${at.origin} is not https`);
-      if (at.host !== own.host) await refusePrivate(at, ports);
+      const isNamed = hosts.has(at.host) || (isLocal && isLoopback(at.hostname));
+      if (!isNamed) await refusePrivate(at, ports);
       const response = await ports.fetch(at, { ...init, redirect: 'manual' });
       const target = redirectOf(at, response);
       if (target === null) return bounded(response);
@@ -65,6 +69,10 @@ async function refusePrivate({ hostname, host }: URL, { addressesOf }: FetchPort
   if (inside !== undefined)
     throw new RefusedRequest(`${host} has the private address ${inside}; a server may not lead there`);
 }
+
+/** By its name alone: another name may have a loopback address today and a public one tomorrow. */
+export const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
 
 export function isPrivateAddress(address: string): boolean {
   // An IPv4 address that is written as one of IPv6 is compared with the IPv4 networks.

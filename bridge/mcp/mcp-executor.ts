@@ -15,6 +15,7 @@ import type { ToolsetSource } from '../toolsets/toolset-source.ts';
 import { watchConfig } from './config-file.ts';
 import type { Variables } from './references.ts';
 import { callQuestionOf } from './questions.ts';
+import type { Logins } from './oauth/login-store.ts';
 import { type SchemaThread, newSchemaThread } from './schema-thread.ts';
 import type { Server, ServerPorts } from './server.ts';
 import { newServers } from './servers.ts';
@@ -27,6 +28,8 @@ export interface McpOptions {
   readonly owner: ToolsetSource['owner'];
   /** What references in the configuration stand for. */
   readonly variables: Variables;
+  /** Where the logins of people are kept; null where there is no place for them. */
+  readonly logins: Logins | null;
   /** What no server may see. */
   readonly hidden: readonly string[];
   readonly clock: BridgeClock;
@@ -55,6 +58,7 @@ export async function openMcp(options: McpOptions): Promise<Mcp> {
     keeper,
     schemas,
     hidden: options.hidden,
+    logins: options.logins,
     variables: options.variables,
     ...(options.connect === undefined ? {} : { connect: options.connect }),
     onTools: () => void (version += 1),
@@ -104,10 +108,10 @@ type RunningCalls = Map<string, Set<CallContext>>;
 /** Puts a question of a server (2025-11-25, "Elicitation") to a person, when it can only be about one call. */
 const elicitFor =
   (running: RunningCalls) =>
-  (server: string): ServerPorts['onElicit'] =>
+  ({ name, title }: Server['settings']): ServerPorts['onElicit'] =>
   async (params) => {
-    const calls = [...(running.get(server) ?? [])].filter(({ ask }) => ask !== undefined);
-    const question = callQuestionOf(params, server);
+    const calls = [...(running.get(name) ?? [])].filter(({ ask }) => ask !== undefined);
+    const question = callQuestionOf(params, title);
     const [only] = calls;
     if (calls.length !== 1 || isLeft(question) || only?.ask === undefined) return { action: 'cancel' };
     const { action, content } = await only.ask(question.right);
@@ -133,9 +137,10 @@ async function run(
   await untilListed(server, ports.clock, context);
   const connection = server.connection();
   // What another bridge has noted can wait for the server.
-  if ('why' in connection && context.resume?.handle === undefined) return unavailable(name, connection.why);
+  const { title } = server.settings;
+  if ('why' in connection && context.resume?.handle === undefined) return unavailable(title, connection.why);
   const tool = server.tools()?.get(tool_id);
-  if (tool === undefined) return failedReport('tool_unavailable', `the server "${name}" has no such tool any more`);
+  if (tool === undefined) return failedReport('tool_unavailable', `the server "${title}" has no such tool any more`);
   const calls = running.get(name) ?? new Set();
   running.set(name, calls.add(context));
   try {

@@ -2,6 +2,7 @@
 // stands for is known only while a server is started; the redactor that comes with it keeps it out of records and logs.
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import { isSecretName } from '../../src/files/secret-variables.ts';
+import type { OAuthSettings } from '../../src/toolsets/mcp-config-oauth.ts';
 import type { HttpSettings, StdioSettings } from '../../src/toolsets/mcp-config-transport.ts';
 
 /** The variables of the bridge: its environment and its secrets. */
@@ -51,6 +52,19 @@ function writtenSecrets(settings: StdioSettings | HttpSettings): readonly string
       ? [value, value.replace(/^\S+\s+/, '')]
       : [],
   );
-  const { clientSecret = null, refreshToken = null } = settings.oauth ?? {};
-  return [...headers, ...[clientSecret, refreshToken].filter((value) => value !== null)];
+  return [...headers, ...(settings.oauth === null ? [] : oauthSecrets(settings.oauth))];
 }
+
+const oauthSecrets = ({ clientSecret, grant }: OAuthSettings): readonly string[] =>
+  Object.entries({ ...grant, clientSecret }).flatMap(([name, value]) =>
+    OAUTH_SECRETS.has(name) && typeof value === 'string' ? [value] : [],
+  );
+
+const OAUTH_SECRETS: ReadonlySet<string> = new Set([
+  'assertion',
+  'clientSecret',
+  'idToken',
+  'idpClientSecret',
+  'privateKey',
+  'refreshToken',
+]);

@@ -90,10 +90,12 @@ function flagsOf(
 ): string[] {
   const { network, read, write } = sandbox;
   const system = systemMounts(true);
-  const named = [command, ...args].filter((path) => isAbsolute(path) && existsSync(path)).map(packageOf);
-  const shown = [...named, ...read, ...(cwd === null ? [] : [cwd])].filter(
-    (path) => !system.shown.some((at) => isWithin(path, at)),
-  );
+  const paths = [command, ...args].filter((path) => isAbsolute(path) && existsSync(path));
+  const named = paths.map(packageOf).filter((path) => path !== null);
+  const isShown = (path: string): boolean => system.shown.some((at) => isWithin(path, at));
+  const shown = [...named, ...read, ...(cwd === null ? [] : [cwd])].filter((path) => !isShown(path));
+  // A program is often started by a link to it, which lies elsewhere.
+  const links = paths.filter((path) => !isShown(path) && !shown.some((at) => isWithin(path, at)));
   const outermost = [...new Set(shown)].toSorted((a, b) => a.length - b.length);
   return [
     ...isolation(network, filtered),
@@ -108,6 +110,7 @@ function flagsOf(
     '--tmpfs',
     '/tmp',
     ...outermost.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...links.flatMap((path) => (packageOf(path) === null ? [] : ['--symlink', realpathSync(path), path])),
     ...write.flatMap((path) => ['--bind-try', path, path]),
     ...hidden.flatMap((path) => hide(path, [...outermost, ...write])),
     '--chdir',
@@ -135,19 +138,31 @@ function hide(path: string, shown: readonly string[]): readonly string[] {
   return stats.isDirectory() ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
 }
 
-/** The directory of the package that holds a program, so that it finds its own modules; never a home or the root. */
-function packageOf(path: string): string {
+/**
+ * What a path of the command line shows: a directory itself; of a program the directory of its package, so that it finds its own
+ * modules. Never a home or another directory that holds everything: there only the file; null for such a directory itself.
+ */
+export function packageOf(path: string): string | null {
   const real = realpathSync(path);
   // A package may find its own modules in the outermost directory of modules that it lies in.
   const modules = real.indexOf('/node_modules/');
   if (modules !== -1) return real.slice(0, modules + '/node_modules'.length);
-  const own = statSync(real).isDirectory() ? real : dirname(real);
-  const homes = new Set(['/', homedir(), dirname(homedir()), '/tmp', '/root', '/home']);
-  for (let at = own; !homes.has(at); at = dirname(at)) {
+  if (statSync(real).isDirectory()) return isTooWide(real) ? null : real;
+  const own = dirname(real);
+  for (let at = own; !isTooWide(at); at = dirname(at)) {
     if (PACKAGE_FILES.some((name) => existsSync(join(at, name)))) return at;
   }
-  return homes.has(own) ? real : own;
+  return isTooWide(own) ? real : own;
 }
+
+const isTooWide = (path: string): boolean =>
+  WIDE.has(path) || path === homedir() || path === dirname(homedir()) || HOMES.has(dirname(path));
+
+const WIDE: ReadonlySet<string> = new Set(
+  '/ /etc /home /media /mnt /root /run /tmp /usr /Users /var'.split(' '),
+);
+/** Each directory in them is a person's. */
+const HOMES: ReadonlySet<string> = new Set(['/home', '/Users']);
 
 const PACKAGE_FILES = ['node_modules', 'package.json', 'pyproject.toml', 'pyvenv.cfg'];
 

@@ -11,12 +11,18 @@ import { backoffMs } from '../engine-link/backoff.ts';
 import { type Log, clip, messageOf } from '../log.ts';
 import { type Redactor, createRedactor } from '../secrets/redactor.ts';
 import { type Connection, type ConnectionHandlers, type ConnectionPorts, connectTo } from './connection.ts';
+import { serverFetch } from './http-transport.ts';
 import { type Listing, listTools } from './listing.ts';
+import type { Logins } from './oauth/login-store.ts';
+import { serverAuth } from './oauth/server-auth.ts';
+import type { ServerAuth } from './oauth/stored-login.ts';
 import { type Variables, resolveSettings } from './references.ts';
 import type { SchemaThread } from './schema-thread.ts';
 import { type Staleness, newStaleness } from './staleness.ts';
 
-export interface ServerPorts extends ConnectionPorts {
+export interface ServerPorts extends Omit<ConnectionPorts, 'provider'> {
+  /** Where the logins of people are kept; null where a bridge has no place for them. */
+  readonly logins: Logins | null;
   readonly variables: Variables;
   readonly schemas: SchemaThread;
   readonly random: () => number;
@@ -51,7 +57,9 @@ class RunningServer implements Server {
   readonly #stopping = new AbortController();
   readonly #served: Promise<void>;
   #attach: () => void = () => undefined;
-  #redactor = createRedactor([]);
+  #secrets: readonly string[] = [];
+  #auth: ServerAuth | null = null;
+  #redactor = { of: '', redactor: createRedactor([]) };
   #live: Connection | null = null;
   #why = 'it is starting';
   #listing: Listing | null = null;
@@ -72,7 +80,11 @@ class RunningServer implements Server {
   }
 
   redactor(): Redactor {
-    return this.#redactor;
+    // Tokens come and go while a server is connected.
+    const secrets = [...this.#secrets, ...(this.#auth?.secrets() ?? [])];
+    const of = secrets.join('\n');
+    if (of !== this.#redactor.of) this.#redactor = { of, redactor: createRedactor(secrets) };
+    return this.#redactor.redactor;
   }
 
   async stop(): Promise<void> {
@@ -85,26 +97,33 @@ class RunningServer implements Server {
     const { signal } = this.#stopping;
     for (let failures = 0; !signal.aborted; failures += 1) {
       const beganMs = clock.elapsed();
-      this.#why = await this.#serveOnce().catch((error: unknown) => clip(this.#redactor.text(messageOf(error))));
+      this.#why = await this.#serveOnce().catch((error: unknown) => clip(this.redactor().text(messageOf(error))));
       this.#attach();
       if (signal.aborted) return;
       if (clock.elapsed() - beganMs > MCP_RESTART_MS_MAX) failures = 0;
       const ms = backoffMs(failures, random, { baseMs: MCP_RESTART_MS_BASE, maxMs: MCP_RESTART_MS_MAX });
-      log({ event: 'mcp_server_unavailable', server: this.settings.name, why: this.#why, retry_ms: Math.round(ms) });
+      log({ event: 'mcp_server_unavailable', server: this.settings.title, why: this.#why, retry_ms: Math.round(ms) });
       await sleep(clock, ms, signal);
     }
   }
 
   /** Resolves when the connection has ended, with why. Rejects when there is none, or its tools cannot be listed. */
   async #serveOnce(): Promise<string> {
-    const { transport, name } = this.settings;
+    const { transport, title } = this.settings;
     const resolved = resolveSettings(transport, this.#ports.variables);
     if (isLeft(resolved))
       throw new Error(`the configuration refers to ${resolved.left.join(', ')}, without a value here`);
-    this.#redactor = createRedactor(resolved.right.secrets);
+    const { settings, secrets } = resolved.right;
+    this.#secrets = secrets;
+    const { logins } = this.#ports;
+    this.#auth =
+      settings.kind === 'http' && settings.oauth !== null
+        ? serverAuth(settings.oauth, logins?.of(title, settings.url) ?? null, serverFetch(settings))
+        : null;
     const stale = newStaleness(this.#ports.clock);
     const handlers = { onToolsChanged: () => stale.mark(), onElicit: this.#ports.onElicit };
-    const connection = await (this.#ports.connect ?? connectTo)(resolved.right.settings, handlers, this.#ports);
+    const ports = { ...this.#ports, provider: this.#auth?.provider ?? null };
+    const connection = await (ports.connect ?? connectTo)(settings, handlers, ports);
     const over = new AbortController();
     const end = (): void => over.abort();
     this.#stopping.signal.addEventListener('abort', end, { once: true });
@@ -117,7 +136,7 @@ class RunningServer implements Server {
       const sandbox = connection.sandbox === null ? {} : { sandbox: connection.sandbox };
       const protocol = connection.client.getNegotiatedProtocolVersion() ?? 'unknown';
       const tools = this.#listing?.tools.size ?? 0;
-      this.#ports.log({ event: 'mcp_server_ready', server: name, tools, protocol, ...sandbox });
+      this.#ports.log({ event: 'mcp_server_ready', server: title, tools, protocol, ...sandbox });
       return await Promise.race([connection.ended, this.#follow(connection, stale, over.signal)]);
     } finally {
       this.#live = null;
@@ -140,7 +159,7 @@ class RunningServer implements Server {
     const { clock, schemas, onTools } = this.#ports;
     const { name, trustHints, timeoutMs } = this.settings;
     const source = { server: name, trustHints, ...(timeoutMs === null ? {} : { timeoutMs }) };
-    const redact = (said: unknown): unknown => this.#redactor.value(said);
+    const redact = (said: unknown): unknown => this.redactor().value(said);
     const before = this.#listing;
     const next = await listTools(client, source, { clock, schemas, signal: this.#stopping.signal, redact });
     this.#listing = next;
@@ -152,10 +171,10 @@ class RunningServer implements Server {
   }
 
   #tellLeftOut({ leftOut }: Listing): void {
-    const server = this.settings.name;
+    const server = this.settings.title;
     const { log } = this.#ports;
     for (const { name: tool, reason } of leftOut.slice(0, MCP_LEFT_OUT_NAMED_MAX))
-      log({ event: 'mcp_tool_left_out', server, tool, why: clip(this.#redactor.text(reason)) });
+      log({ event: 'mcp_tool_left_out', server, tool, why: clip(this.redactor().text(reason)) });
     const more = leftOut.length - MCP_LEFT_OUT_NAMED_MAX;
     if (more > 0) log({ event: 'mcp_tool_left_out', server, tool: '', why: `and ${more} more` });
   }

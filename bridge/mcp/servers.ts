@@ -38,7 +38,7 @@ export function newServers(ports: Omit<ServerPorts, 'onElicit'> & { readonly onE
       for (const [name, { settings }] of all) if (!isSame(settings, wanted.get(name))) stop(name);
       const started = [...wanted.values()].filter(({ name }) => !all.has(name));
       for (const settings of started)
-        all.set(settings.name, startServer(settings, { ...ports, onElicit: ports.onElicitOf(settings.name) }));
+        all.set(settings.name, startServer(settings, { ...ports, onElicit: ports.onElicitOf(settings) }));
       const attached = started.map(({ name }) => all.get(name)?.attached);
       attaching = Promise.race([Promise.all([attaching, ...attached]), sleep(ports.clock, MCP_ATTACH_MS_MAX)]);
       ports.onTools();
@@ -51,7 +51,7 @@ export function newServers(ports: Omit<ServerPorts, 'onElicit'> & { readonly onE
   };
 }
 
-type OnElicitOf = (server: string) => ServerPorts['onElicit'];
+type OnElicitOf = (server: ServerSettings) => ServerPorts['onElicit'];
 
 const isSame = (a: ServerSettings, b: ServerSettings | undefined): boolean =>
   b !== undefined && canonicalText(a as unknown as Json) === canonicalText(b as unknown as Json);

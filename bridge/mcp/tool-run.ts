@@ -117,7 +117,7 @@ function asked(
   requests: Readonly<Record<string, unknown>>,
   state: LeftState,
 ): CallReport | CallAsk {
-  const question = questionOfRequests(requests, server.settings.name);
+  const question = questionOfRequests(requests, server.settings.title);
   if (isLeft(question))
     return failedReport('server_refused', `the server cannot be given what it asks for: ${question.left}`);
   return { ask: question.right, state: JSON.stringify(state) };

@@ -2,12 +2,15 @@
 import { join, resolve } from 'node:path';
 import { digestText } from '../../schemas/canonical.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
+import { type Logins, openLogins } from '../mcp/oauth/login-store.ts';
 import type { MainOptions } from './options.ts';
 import { dataDirectoryOf } from './protected-paths.ts';
 
 export interface McpSettings {
   readonly configFile: string;
   readonly owner: OwnerId;
+  /** Null without a data directory, where they are kept. */
+  readonly logins: Logins | null;
 }
 
 /**
@@ -20,12 +23,15 @@ export function mcpSettings({
   undoOnly,
 }: Pick<MainOptions, 'mcpConfig' | 'tokenFile' | 'undoOnly'>): McpSettings | null {
   if (undoOnly) return null;
+  const dataDir = dataDirectoryOf(tokenFile);
+  const logins = dataDir === null ? null : openLogins(join(dataDir, LOGINS));
   if (mcpConfig !== undefined) {
     const configFile = resolve(mcpConfig);
-    return { configFile, owner: brand(`mcp-config/${digestText(configFile).slice(7, 23)}`) };
+    return { configFile, logins, owner: brand(`mcp-config/${digestText(configFile).slice(7, 23)}`) };
   }
-  const dataDir = dataDirectoryOf(tokenFile);
-  return dataDir === null ? null : { configFile: join(dataDir, MCP_FILE), owner: brand('mcp-config') };
+  return dataDir === null ? null : { configFile: join(dataDir, MCP_FILE), logins, owner: brand('mcp-config') };
 }
 
 const MCP_FILE = 'mcp.json';
+/** The folder of a data directory with the logins at servers. */
+export const LOGINS = 'mcp-logins';

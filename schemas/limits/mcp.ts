@@ -85,3 +85,11 @@ export const MCP_POLL_MS_MIN = 100;
 export const MCP_POLL_MS_MAX = 30_000;
 /** Most redirects of one request that are followed, all within the origin of the server. */
 export const MCP_REDIRECTS_MAX = 5;
+/** How long a request for a token, or for what is needed to ask for one, may take, in milliseconds. */
+export const MCP_TOKEN_MS_MAX = 30_000;
+/** How long `refold mcp login` waits for a person, in milliseconds. */
+export const MCP_LOGIN_MS_MAX = 600_000;
+/** Most redirects of a browser that are read during one login; more of them, which belong to no request, end it. */
+export const MCP_CALLBACKS_MAX = 64;
+/** Largest stored login of a server, in bytes. A larger file is not read. */
+export const MCP_LOGIN_BYTES_MAX = 262_144;

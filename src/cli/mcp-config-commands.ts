@@ -1,5 +1,6 @@
 // The options and help of `refold mcp add`, `remove` and `list`: which MCP servers the bridges of a data directory run.
 import { Command, Option } from 'commander';
+import type { LoginCommand } from './sources/mcp-login.ts';
 import type { McpCommand } from './sources/mcp-servers.ts';
 import { type Options, type Program, command, dataDir, textOption, textsOption } from './command.ts';
 
@@ -18,6 +19,10 @@ export function addMcpConfig(program: Program): void {
     .addOption(repeated('--env <name=value>', 'a variable of a local server; ${env:NAME} stands for one of the bridge'))
     .option('--trust-first', 'approve the tools of its first listing at once');
   withFile(command(group, 'remove <name>', 'remove a server', run('remove')));
+  withFile(
+    command(group, 'login <server>', 'sign in at a server over HTTP: shows the address to open', login('login')),
+  ).option('--scope <scope>', 'what to ask for beside what the server asks for');
+  withFile(command(group, 'logout <server>', 'forget the login at a server', login('logout')));
   withFile(command(group, 'list', 'list the servers, and what is wrong with the configuration', run('list')));
 }
 
@@ -45,6 +50,23 @@ const repeated = (flags: string, description: string): Option =>
   new Option(flags, `${description}; may be repeated`).argParser(
     (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
   );
+
+const login =
+  (action: LoginCommand['action']) =>
+  async (options: Options, [server = '']: readonly string[], output: Parameters<Parameters<typeof command>[3]>[2]) => {
+    const { mcpLoginCommand } = await import('./sources/mcp-login.ts');
+    const [file, scope] = [textOption(options, 'mcpConfig'), textOption(options, 'scope')];
+    return await mcpLoginCommand(
+      {
+        action,
+        dataDir: await dataDir(options),
+        server,
+        ...(file === undefined ? {} : { file }),
+        ...(scope === undefined ? {} : { scope }),
+      },
+      output,
+    );
+  };
 
 const run =
   (action: McpCommand['action']) =>

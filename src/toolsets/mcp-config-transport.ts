@@ -2,6 +2,7 @@
 // they are resolved when the server is started, so that no secret is kept here.
 import { type Either, isLeft, right } from 'fp-ts/lib/Either.js';
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
+import { type OAuthSettings, SIGN_IN, oauthFields } from './mcp-config-oauth.ts';
 
 /** How a local server is confined. */
 export interface SandboxSettings {
@@ -22,18 +23,11 @@ export interface StdioSettings {
   readonly sandbox: SandboxSettings;
 }
 
-/** Client credentials (RFC 6749, section 4.4), or tokens that another program has obtained, to be refreshed. */
-export interface OAuthSettings {
-  readonly clientId: string;
-  readonly clientSecret: string | null;
-  readonly refreshToken: string | null;
-  readonly scope: string | null;
-}
-
 export interface HttpSettings {
   readonly kind: 'http';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Null for a server whose token stands in its headers. */
   readonly oauth: OAuthSettings | null;
 }
 
@@ -91,25 +85,13 @@ export function httpFields(entry: JsonObject, fail: Fail): Either<ConfigFault, H
     return fail('url', 'must not hold a password; give it in headers, as ${env:NAME}');
   const fault = entriesFault(headers, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/);
   if (fault !== null) return fail(`headers${fault.at}`, fault.message);
-  const oauth = entry['oauth'] === undefined ? right(null) : oauthFields(entry['oauth'], fail);
-  if (isLeft(oauth)) return oauth;
+  const hasToken = Object.keys(headers as JsonObject).some((name) => name.toLowerCase() === 'authorization');
+  const oauth = entry['oauth'] === undefined ? right(hasToken ? null : SIGN_IN) : oauthFields(entry['oauth']);
+  if (isLeft(oauth)) {
+    const { field, message } = oauth.left;
+    return fail(field === '' ? 'oauth' : `oauth/${field}`, message);
+  }
   return right({ kind: 'http', url, headers: headers as Readonly<Record<string, string>>, oauth: oauth.right });
-}
-
-function oauthFields(value: Json, fail: Fail): Either<ConfigFault, OAuthSettings> {
-  if (!isPlainObject(value)) return fail('oauth', 'must be an object with client_id');
-  const {
-    client_id: clientId,
-    client_secret: clientSecret = null,
-    refresh_token: refreshToken = null,
-    scope = null,
-  } = value;
-  if (typeof clientId !== 'string' || clientId === '') return fail('oauth/client_id', 'must be a text');
-  if (!isTextOrNull(clientSecret)) return fail('oauth/client_secret', 'must be a text, such as ${env:NAME}');
-  if (!isTextOrNull(refreshToken)) return fail('oauth/refresh_token', 'must be a text, such as ${env:NAME}');
-  if (!isTextOrNull(scope)) return fail('oauth/scope', 'must be a text');
-  if (clientSecret === null && refreshToken === null) return fail('oauth', 'must have client_secret or refresh_token');
-  return right({ clientId, clientSecret, refreshToken, scope });
 }
 
 /** Where and why the names and texts of an object cannot be used. */
@@ -123,7 +105,6 @@ function entriesFault(value: Json, name: RegExp): { readonly at: string; readonl
   return null;
 }
 
-const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string';
 const isTexts = (value: Json): value is readonly string[] =>
   Array.isArray(value) &&
   value.length <= 1_024 &&

@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { type JsonObject, isPlainObject, parseJson } from '../../schemas/json.ts';
 import { CALL_TIMEOUT_MS_MAX, MCP_CONFIG_BYTES_MAX, MCP_SERVERS_MAX } from '../../schemas/limits.ts';
 import { pointerSegment } from '../../schemas/rejection.ts';
-import { MCP_SERVER_NAME } from './mcp-names.ts';
+import { mcpServerName } from './mcp-names.ts';
 import {
   type ConfigFault,
   type Fail,
@@ -16,7 +16,10 @@ import {
 } from './mcp-config-transport.ts';
 
 export interface ServerSettings {
+  /** Its name in the ids of its tools. */
   readonly name: string;
+  /** What the configuration calls it. */
+  readonly title: string;
   readonly transport: StdioSettings | HttpSettings;
   /** `first`: the definitions of its first listing are approved at once. */
   readonly trust: 'first' | null;
@@ -27,7 +30,7 @@ export interface ServerSettings {
 }
 
 export interface McpConfig {
-  /** The servers to run, by name in byte order. */
+  /** The servers to run, in byte order of what they are called. */
   readonly servers: readonly ServerSettings[];
   /** The servers that are switched off. */
   readonly disabled: readonly string[];
@@ -61,13 +64,13 @@ export function parseConfig(text: string): Either<ConfigFault, McpConfig> {
 }
 
 /** Null for a server that is switched off. */
-function readEntry(name: string, entry: unknown): Either<ConfigFault, ServerSettings | null> {
-  const at = `/mcpServers${pointerSegment(name)}`;
+function readEntry(title: string, entry: unknown): Either<ConfigFault, ServerSettings | null> {
+  const at = `/mcpServers${pointerSegment(title)}`;
   const fail = (field: string, message: string): Either<ConfigFault, never> =>
     left({ path: field === '' ? at : `${at}/${field}`, message });
-  if (!MCP_SERVER_NAME.test(name)) {
-    const what = JSON.stringify(name.slice(0, 64));
-    return fail('', `${what} cannot name a server: take 1 to 32 of a-z 0-9 _ -, the first a letter or digit`);
+  if (!TITLE.test(title)) {
+    const what = JSON.stringify(title.slice(0, 64));
+    return fail('', `${what} cannot name a server: take 1 to ${TITLE_CHARS_MAX} characters that can be seen, none a space at an end`);
   }
   if (!isPlainObject(entry)) return fail('', 'must be an object with "command" or "url"');
   return pipe(
@@ -77,11 +80,19 @@ function readEntry(name: string, entry: unknown): Either<ConfigFault, ServerSett
         ? right(null)
         : pipe(
             readTransport(entry as JsonObject, fail),
-            map((transport) => ({ name, transport, ...ours })),
+            map((transport) => ({ name: mcpServerName(title), title, transport, ...ours })),
           ),
     ),
   );
 }
+
+const TITLE_CHARS_MAX = 64;
+const WORD = '[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}]+';
+/** Words of letters, marks, digits and signs that can be seen, with one space between two. */
+const TITLE = new RegExp(
+  `^(?!.*\\p{Default_Ignorable_Code_Point})(?=.{1,${TITLE_CHARS_MAX}}$)${WORD}( ${WORD})*$`,
+  'u',
+);
 
 function readTransport(entry: JsonObject, fail: Fail): Either<ConfigFault, StdioSettings | HttpSettings> {
   const isStdio = 'command' in entry;

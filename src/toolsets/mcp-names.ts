@@ -6,8 +6,21 @@
 import { digestText } from '../../schemas/canonical.ts';
 import { ToolId, ToolName, brand } from '../../schemas/ids.ts';
 
-/** The name of a server in a configuration; it has no dot, so the id of a tool tells where it ends. */
-export const MCP_SERVER_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
+/** The name of a server in the ids of its tools; it has no dot, so such an id tells where it ends. */
+const SERVER_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
+const SERVER_CHARS = 32;
+
+/**
+ * The name in ids of what a configuration calls anything: itself where it can be, else what is left of it and a digest. It depends
+ * on that text alone, and two of them never share one.
+ */
+export function mcpServerName(title: string): string {
+  if (SERVER_NAME.test(title) && !LOOKS_ALTERED.test(title)) return title;
+  const cleaned = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+  const [, digest = ''] = digestText(title).split(':');
+  const begun = cleaned.replace(/^_/, '').slice(0, SERVER_CHARS - DIGEST_CHARS - 1).replace(/_$/, '');
+  return `${begun === '' ? 'server' : begun}_${digest.slice(0, DIGEST_CHARS)}`;
+}
 
 /** The toolset of a server. */
 export const mcpToolset = (server: string): string => `mcp.${server}`;

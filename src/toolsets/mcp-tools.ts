@@ -12,6 +12,7 @@ import {
   MCP_TOOL_NAME_CHARS_MAX,
 } from '../../schemas/limits.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import { mcpHeaderFault } from './mcp-headers.ts';
 import { mcpExecutorTool, mcpToolId, mcpToolName } from './mcp-names.ts';
 import { mcpSchemaFault } from './mcp-schema.ts';
 
@@ -53,6 +54,8 @@ export function mcpTool(source: McpSource, said: unknown): Either<LeftOut, McpTo
   if (faultOfInput !== null) return out(`its inputSchema ${faultOfInput}`);
   if (!isPlainObject(inputSchema) || inputSchema['type'] !== 'object')
     return out('its inputSchema is not of the type object');
+  const faultOfHeaders = mcpHeaderFault(inputSchema as JsonObject);
+  if (faultOfHeaders !== null) return out(`its inputSchema ${faultOfHeaders}`);
   const faultOfOutput = outputSchema === undefined ? null : mcpSchemaFault(outputSchema);
   if (faultOfOutput !== null) return out(`its outputSchema ${faultOfOutput}`);
   if (!isJson(said)) return out('it holds what cannot be recorded, such as -0, half a character or the key __proto__');

@@ -53,7 +53,7 @@ test('a server over HTTP is added beside what another program wrote', async () =
 });
 
 test.each<readonly [args: readonly string[], why: RegExp]>([
-  [['add', 'Bad', '--', 'x'], /cannot name a server/],
+  [['add', ' bad', '--', 'x'], /cannot name a server/],
   [['add', 'a'], /either a command after --, or --url/],
   [['add', 'a', '--url', 'https://x', '--', 'y'], /either a command/],
   [['add', 'a', '--url', 'nowhere'], /mcpServers\/a\/url must be a URL/],
@@ -71,4 +71,13 @@ test('list says where the file is wrong, and fails', async () => {
   const { code, text } = await run('list');
   expect(code).toBe(1);
   expect(text).toContain('at /mcpServers/b: must have either');
+});
+
+test('a server of any name is added, listed with its toolset, and removed', async () => {
+  expect((await run('add', 'a/b My Server', '--', 'x')).code).toBe(0);
+  const { text } = await run('list');
+  expect(text).toContain('a/b My Server');
+  expect(text).toMatch(/mcp\.a_b_my_server_[0-9a-f]{12}/);
+  expect((await run('add', 'bad/\u0007', '--', 'x')).code).toBe(2);
+  expect((await run('remove', 'a/b My Server')).code).toBe(0);
 });

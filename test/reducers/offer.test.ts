@@ -125,6 +125,37 @@ describe('an offer', () => {
   });
 });
 
+describe('a profile that fills the offer', () => {
+  /** 20 tools in the profile, 8 offered, 40 more outside. */
+  const many = Array.from({ length: 20 }, (_, at) => tool(`p${String(at).padStart(2, '0')}`));
+  const full = outside(
+    40,
+    session({
+      tool_package: {
+        registry: [...many, toolsFind()],
+        profiles: [profileOf('all', [...many, toolsFind()])],
+        provider_profiles: testPackage().provider_profiles,
+      },
+      config: { offer_max: 8 },
+    }),
+  ).runRequested();
+
+  test('has room for what tools_find found, with the newest of it first, and for half of itself', () => {
+    expect(offered(full)).toEqual(['p00', 'p01', 'p02', 'p03', 'p04', 'p05', 'p06', 'tools_find']);
+    const one = full.observed([call('f', 'tools_find', { query: 't7', limit: 1 })]).batchDone();
+    expect(offered(one)).toEqual(['p00', 'p01', 'p02', 'p03', 'p04', 'p05', 'tools_find', 'mcp__hub__t7']);
+    const more = one.observed([call('g', 'tools_find', { query: 'hub', limit: 16 })]).batchDone();
+    expect(offered(more).filter((name) => name.startsWith('mcp__'))).toHaveLength(3);
+    expect(offered(more)).not.toContain('mcp__hub__t7');
+    expect(offered(more)).toContain('p03');
+  });
+
+  test('has it also for the other tools of the profile that were found', () => {
+    const found = full.observed([call('f', 'tools_find', { query: 'p19', limit: 1 })]).batchDone();
+    expect(offered(found)).toContain('p19');
+  });
+});
+
 describe('tools_find', () => {
   const run = outside(6, small(4)).runRequested();
 

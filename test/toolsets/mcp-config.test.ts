@@ -31,6 +31,7 @@ test('the common fields, and those of refold', () => {
     servers: [
       {
         name: 'far',
+        title: 'far',
         trust: null,
         trustHints: false,
         timeoutMs: null,
@@ -38,6 +39,7 @@ test('the common fields, and those of refold', () => {
       },
       {
         name: 'local',
+        title: 'local',
         trust: 'first',
         timeoutMs: 5_000,
         transport: { kind: 'stdio', args: ['-y', 'server'], cwd: '/srv' },
@@ -69,8 +71,20 @@ describe('a server with a fault is left out, and the others stay', () => {
     [{ url: 'https://x', type: 'sse' }, '/mcpServers/bad/type', /retired/],
     [{ url: 'https://x', headers: { 'A\r\nB': 'c' } }, '/mcpServers/bad/headers', /invalid name/],
     [{ url: 'https://x', headers: { A: 'b\r\nC: d' } }, '/mcpServers/bad/headers/A', /one line/],
-    [{ url: 'https://x', oauth: {} }, '/mcpServers/bad/oauth/client_id', /text/],
-    [{ url: 'https://x', oauth: { client_id: 'a' } }, '/mcpServers/bad/oauth', /client_secret or refresh_token/],
+    [{ url: 'https://x', oauth: 'yes' }, '/mcpServers/bad/oauth', /object/],
+    [{ url: 'https://x', oauth: { clientId: 'a' } }, '/mcpServers/bad/oauth', /unknown field.*client_id/],
+    [{ url: 'https://x', oauth: { client_id: '' } }, '/mcpServers/bad/oauth/client_id', /text/],
+    [{ url: 'https://x', oauth: { client_secret: 'a' } }, '/mcpServers/bad/oauth/client_id', /needed/],
+    [{ url: 'https://x', oauth: { refresh_token: 'a' } }, '/mcpServers/bad/oauth/client_id', /needed/],
+    [{ url: 'https://x', oauth: { client_id: 'a', id_token: 'b' } }, '/mcpServers/bad/oauth/id_token', /idp_token_url/],
+    [
+      { url: 'https://x', oauth: { client_id: 'a', assertion: 'b', refresh_token: 'c' } },
+      '/mcpServers/bad/oauth/assertion',
+      /together with refresh_token/,
+    ],
+    [{ url: 'https://x', oauth: { issuer: 'file:///etc' } }, '/mcpServers/bad/oauth/issuer', /https/],
+    [{ url: 'https://x', oauth: { redirect_port: 80 } }, '/mcpServers/bad/oauth/redirect_port', /1024/],
+    [{ url: 'https://x', oauth: { dpop: 'yes' } }, '/mcpServers/bad/oauth/dpop', /true or false/],
     [{ command: 'x', trust: 'always' }, '/mcpServers/bad/trust', /"first"/],
     [{ command: 'x', trust_hints: 'yes' }, '/mcpServers/bad/trust_hints', /true or false/],
     [{ command: 'x', timeout_ms: 0 }, '/mcpServers/bad/timeout_ms', /whole number/],
@@ -81,11 +95,18 @@ describe('a server with a fault is left out, and the others stay', () => {
     expect(config.servers.map(({ name }) => name)).toEqual(['good']);
   });
 
-  test.each(['Upper', 'a b', '-a', 'a.b', 'x'.repeat(33), ''])('the name %j', (name) => {
+  test.each(['a\u001b[1m', 'a\nb', ' a', 'a  b', 'a\u200bb', 'a\u202eb', '\u3164', 'x'.repeat(65), ''])('the name %j', (name) => {
     expect(parse({ [name]: { command: 'x' } }).faults).toMatchObject([
       { message: expect.stringContaining('cannot name') as string },
     ]);
   });
+});
+
+test('a server may be called what people call it', () => {
+  const titles = ['GitHub', 'My Server (prod)', 'io.github.user/name', 'Übersetzer', '検索', 'a_b-c'];
+  const { servers, faults } = parse(Object.fromEntries(titles.map((title) => [title, { command: 'x' }])));
+  expect(faults).toEqual([]);
+  expect(servers.map(({ title }) => title).toSorted()).toEqual(titles.toSorted());
 });
 
 test.each<readonly [text: string, path: string]>([

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolId, ToolName } from '../../schemas/ids.ts';
-import { mcpExecutorTool, mcpToolId, mcpToolName } from '../../src/toolsets/mcp-names.ts';
+import { mcpExecutorTool, mcpServerName, mcpToolId, mcpToolName } from '../../src/toolsets/mcp-names.ts';
 
 const server = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,31}$/);
 /** Few letters, so that names collide wherever they can; and names that look altered. */
@@ -68,5 +68,47 @@ describe('a name is', () => {
     expect(mcpToolName('a__b', 'c')).toMatch(/^mcp__a__b__c_[0-9a-f]{12}$/);
     expect(mcpToolName('a', '_b')).toBe('mcp__a___b');
     expect(mcpToolName('a_', 'b')).toMatch(/^mcp__a___b_[0-9a-f]{12}$/);
+  });
+});
+
+describe('the name of a server', () => {
+  /** What people call servers, with few letters, so that what is left of them is often the same. */
+  const title = fc.oneof(
+    fc.string({ unit: fc.constantFrom('a', 'A', '_', '-', '.', ' ', 'é', '/'), minLength: 1, maxLength: 40 }),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 64 }),
+    server,
+    // Names that look as if they had been altered, and those that are.
+    fc.string({ unit: fc.constantFrom('a', 'A', '.'), minLength: 1, maxLength: 20 }).map(mcpServerName),
+  );
+
+  test('is one for the ids of its tools, whatever it is called', () => {
+    fc.assert(
+      fc.property(title, (one) => {
+        expect(mcpServerName(one)).toMatch(/^[a-z0-9][a-z0-9_-]{0,31}$/);
+        expect(ToolId.is(mcpToolId(mcpServerName(one), 'tool'))).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('is never that of another', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(title, { minLength: 2, maxLength: 64 }), (titles) => {
+        expect(new Set(titles.map(mcpServerName)).size).toBe(titles.length);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('stays: recorded sessions have tools by it', () => {
+    const names = ['github', 'GitHub', 'My Server (prod)', 'a.b', '…', 'x'.repeat(64)].map(mcpServerName);
+    expect(names).toEqual([
+      'github',
+      'github_f911e414cf6b',
+      'my_server_prod_5aaf3eae219c',
+      'a_b_2e7336dc8eba',
+      'server_b4935894c8ce',
+      'xxxxxxxxxxxxxxxxxxx_7ce100971f64',
+    ]);
   });
 });

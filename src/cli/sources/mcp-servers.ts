@@ -5,11 +5,13 @@ import { join, resolve } from 'node:path';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type JsonObject, isPlainObject, parseJson } from '../../../schemas/json.ts';
 import { MCP_CONFIG_BYTES_MAX } from '../../../schemas/limits.ts';
+import { pointerSegment } from '../../../schemas/rejection.ts';
 import { makeDirectory } from '../../files/directories.ts';
 import { codeOf, reasonOf } from '../../files/file-failure.ts';
 import { paint } from '../../shown/paint.ts';
 import { visible } from '../../shown/visible.ts';
 import { type McpConfig, NO_SERVERS, type ServerSettings, parseConfig } from '../../toolsets/mcp-config.ts';
+import { mcpToolset } from '../../toolsets/mcp-names.ts';
 import { CommandFailure, type Output } from '../output.ts';
 
 export interface McpCommand {
@@ -39,7 +41,7 @@ export async function mcpCommand(command: McpCommand, output: Output): Promise<n
     throw misuse(`${file} has no server "${visible(name)}". List them: refold mcp list`);
   const { [name]: _removed, ...others } = before;
   const after = action === 'add' ? { ...before, [name]: entryOf(command) } : others;
-  const fault = configOf(file, after).faults.find(({ path }) => path.split('/')[2] === name);
+  const fault = configOf(file, after).faults.find(({ path }) => (path.split('/')[2] ?? '') === pointerSegment(name).slice(1));
   if (action === 'add' && fault !== undefined)
     throw misuse(`the server cannot be added: ${fault.path} ${fault.message}`);
   await writeServers(file, after);
@@ -52,9 +54,11 @@ export async function mcpCommand(command: McpCommand, output: Output): Promise<n
 
 function list(file: string, { servers, disabled, faults }: McpConfig, output: Output): number {
   for (const settings of servers) {
-    output.object({ event: 'mcp_server', server: settings.name, ...directoryOf(settings), trust: settings.trust });
+    const { name, title } = settings;
+    const toolset = mcpToolset(name);
+    output.object({ event: 'mcp_server', server: title, toolset, ...directoryOf(settings), trust: settings.trust });
     output.line(
-      `${paint.bold(settings.name)}  ${visible(Object.values(directoryOf(settings)).join(' '))}${settings.trust === null ? '' : '  trusted first'}`,
+      `${paint.bold(visible(title))}${name === title ? '' : ` (${toolset})`}  ${visible(Object.values(directoryOf(settings)).join(' '))}${settings.trust === null ? '' : '  trusted first'}`,
     );
   }
   for (const name of disabled) {

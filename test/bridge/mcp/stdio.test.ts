@@ -1,5 +1,6 @@
 // Local MCP servers as real processes: what they list, what calls of their tools answer, how they are confined.
 import { describe, expect, test } from 'vitest';
+import { mcpServerName } from '../../../src/toolsets/mcp-names.ts';
 import { open, raw } from '../../support/mcp/opened.ts';
 
 describe('a local server', () => {
@@ -74,4 +75,14 @@ describe('the configuration', () => {
     await opened.until(() => opened.log.filter(({ event }) => event === 'mcp_config_fault').length === 2);
     expect(await opened.call('mcp.s.echo')).toMatchObject({ success: true });
   });
+});
+
+test('a server with any name is shown by it, and its tools have ids of it', async () => {
+  const title = 'My Server (prod)';
+  await using opened = await open({ [title]: raw('plain') });
+  await opened.logged('mcp_server_ready', title);
+  const id = `mcp.${mcpServerName(title)}.echo`;
+  expect(opened.toolsOf(mcpServerName(title))).toContain(id);
+  expect(await opened.call(id)).toMatchObject({ success: true });
+  expect(await opened.call(`${id}_gone`)).toMatchObject({ text: expect.stringContaining(title) as string });
 });

@@ -8,6 +8,7 @@ import type { CallReport } from '../../../bridge/executors/call-report.ts';
 import type { CallContext } from '../../../bridge/executors/executors.ts';
 import type { BridgeLogLine } from '../../../bridge/log.ts';
 import { type Mcp, openMcp } from '../../../bridge/mcp/mcp-executor.ts';
+import { openLogins } from '../../../bridge/mcp/oauth/login-store.ts';
 import { digestText } from '../../../schemas/canonical.ts';
 import { brand } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -52,6 +53,7 @@ export async function open(servers: JsonObject, variables: Record<string, string
     owner: brand('mcp-test'),
     variables,
     hidden: [directory],
+    logins: openLogins(join(directory, 'mcp-logins')),
     clock: systemClock,
     random: () => 0,
     log(line) {
