@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type McpHttpHandler,
+  type ProtocolEra,
   WebStandardStreamableHTTPServerTransport,
   createMcpHandler,
   isInitializeRequest,
@@ -90,9 +91,9 @@ class HostsOverHttp implements McpHttp {
     for (const name of this.#connected.keys()) await this.#forget(name).catch(onError);
   }
 
-  #serverOf(host: Host): ReturnType<typeof newMcpServer> {
+  #serverOf(host: Host, era: ProtocolEra): ReturnType<typeof newMcpServer> {
     const { clock, hostAnswers, place } = this.#options;
-    return newMcpServer({ host, codec: this.#codec, clock, hostAnswers, place });
+    return newMcpServer({ host, codec: this.#codec, clock, hostAnswers, place }, era);
   }
 
   #openHost(client: EngineClient, session: SessionId | undefined): Promise<Host> {
@@ -103,7 +104,7 @@ class HostsOverHttp implements McpHttp {
   /** Without a connection: a server for each request, over one session. */
   async #shared({ client, sender }: McpRequest, session: SessionId | undefined): Promise<Connected> {
     const host = await this.#openHost(client, session);
-    const handler: McpHttpHandler = createMcpHandler(() => this.#serverOf(host), {
+    const handler: McpHttpHandler = createMcpHandler(() => this.#serverOf(host, 'modern'), {
       legacy: 'reject',
       maxSubscriptions: HOST_SUBSCRIPTIONS_MAX,
     });
@@ -131,7 +132,7 @@ class HostsOverHttp implements McpHttp {
       sessionIdGenerator: () => id,
       onsessionclosed: () => this.#forget(id),
     });
-    const server = this.#serverOf(host);
+    const server = this.#serverOf(host, 'legacy');
     const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));
     await server.connect(transport);
     return this.#entry({

@@ -5,13 +5,13 @@ import type { Attachment } from '../../schemas/content.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { HOST_BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
-import { storedText } from '../client/stored-arguments.ts';
+import { storedArguments, storedText } from '../client/stored-arguments.ts';
 import type { EndedCall } from './call-ends.ts';
 
 /** `output`: the schema of the data that the host was told of. */
 export async function toolResult(
   client: Pick<EngineClient, 'getBlob'>,
-  { status, code, output, result, attachments }: EndedCall,
+  { call, handle, status, code, output, result, attachments }: EndedCall,
   schema: JsonObject | undefined,
 ): Promise<CallToolResult> {
   const data = result?.data;
@@ -20,13 +20,23 @@ export async function toolResult(
   const failed = status !== 'succeeded';
   const blocks = contentIn(data);
   const said: ContentBlock[] = blocks ?? (text === null || text === '' ? [] : [textBlock(text)]);
-  const content = [...said, ...files];
+  const changed = call.call_id === handle ? [] : [textBlock(await changedText(client, call))];
+  const content = [...changed, ...said, ...files];
   return {
     content: content.length === 0 ? [textBlock(failed ? `error: ${code ?? status}` : 'done')] : content,
     ...(failed ? { isError: true } : {}),
     ...(schema === undefined || data === undefined ? {} : { structuredContent: data }),
   };
 }
+
+/** The model must know that what ran is not what it called. */
+async function changedText(client: Pick<EngineClient, 'getBlob'>, call: EndedCall['call']): Promise<string> {
+  const args = call.arguments ?? (await storedArguments(client, call.arguments_ref));
+  return `A person changed the arguments of this call to ${JSON.stringify(args).slice(0, CHANGED_CHARS)}`;
+}
+
+/** Characters of changed arguments that a host reads. */
+const CHANGED_CHARS = 2_000;
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
 
