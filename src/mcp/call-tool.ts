@@ -10,7 +10,7 @@ import type { CallId } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { HOST_HOLD_MS, HOST_TASK_AFTER_MS } from '../../schemas/limits.ts';
 import { unreachable } from '../../schemas/rejection.ts';
-import { type PersonEffect, personEffects } from '../core/status.ts';
+import { type PersonEffect, personEffects, questionDigest } from '../core/status.ts';
 import { type Asked, canAnswer, canShow, hostName, isCancelled, isModern, takesTasks } from './asked.ts';
 import type { Behind, CallAnswer } from './call-answer.ts';
 import { newProgress } from './progress.ts';
@@ -19,7 +19,6 @@ import {
   askHost,
   asksMessage,
   hostAnswer,
-  hostQuestionOf,
   keyOf,
   tellHost,
   tokenOf,
@@ -75,14 +74,14 @@ async function goOn(asked: Asked, token: CallToken): Promise<Answered> {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `the call belongs to the session ${token.session}`);
   }
   const action = personEffects(host.state()).find(({ call_id }) => call_id === token.call_id);
-  if (action !== undefined && hostQuestionOf(action) === token.question && asked.hostAnswers) {
+  if (action !== undefined && questionDigest(action) === token.question && asked.hostAnswers) {
     const event = hostAnswer(action, context.mcpReq.inputResponses, { by: hostName(asked), key: keyOf(action) });
     const refused = event === null ? null : await host.submit(event);
     if (refused !== null) return errorResult(refused.code, refused.message);
   }
   const hold = newHold(asked, token.call_id);
   try {
-    return await answered(asked, await host.calls.again(token.call_id, hold.signal), token);
+    return await answered(asked, await host.calls.again(token.call_id, token.question, hold.signal), token);
   } finally {
     hold.end();
   }

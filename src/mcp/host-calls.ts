@@ -2,13 +2,13 @@
 // call.
 import { randomUUID } from 'node:crypto';
 import type { IngressEvent } from '../../schemas/event.ts';
-import { type CallId, type SessionId, brand } from '../../schemas/ids.ts';
+import { type CallId, type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { HOST_ENDED_KEPT_MAX, HOST_TASK_AFTER_MS } from '../../schemas/limits.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
-import { type PersonEffect, personEffects, questionDigest } from '../core/status.ts';
+import { personEffects, questionDigest } from '../core/status.ts';
 import { type Behind, type CallAnswer, FULL, type FoundCall, type OpenCall, refusal, refused } from './call-answer.ts';
 import { type CallCancels, newCallCancels } from './call-cancels.ts';
 import { type EndedCall, newCallEnds } from './call-ends.ts';
@@ -23,12 +23,15 @@ export interface HostCalls {
    * tasks, when it goes on as one.
    */
   call(tool: string, args: JsonObject, options?: CallOptions): Promise<CallAnswer>;
-  /** The answer of a call that was made before, once it is another than `asks` or `task`, or when the signal aborts. */
-  again(handle: CallId, signal: AbortSignal): Promise<CallAnswer>;
+  /**
+   * The answer of a call that was made before, once it has ended, asks another question than the one that its host has seen, or
+   * waits behind another one; else when the signal aborts.
+   */
+  again(handle: CallId, seen: Digest | null, signal: AbortSignal): Promise<CallAnswer>;
   /** Where a call stands; null when the host made none of this id in the session. */
   find(handle: CallId): Promise<FoundCall | null>;
-  /** Resolves when a call has ended or asks another question than `action`, or when the signal aborts. */
-  changed(handle: CallId, action: PersonEffect | null, signal: AbortSignal): Promise<void>;
+  /** Resolves when a call has ended or asks another question than the one that its host has seen, or when the signal aborts. */
+  changed(handle: CallId, seen: Digest | null, signal: AbortSignal): Promise<void>;
   /** The open calls, and those that ended lately: the earliest first. */
   list(): readonly FoundCall[];
   /** Ends a call as the session permits: see {@link CallCancels}. */
@@ -122,16 +125,16 @@ class Calls implements HostCalls {
     });
   }
 
-  async again(handle: CallId, signal: AbortSignal): Promise<CallAnswer> {
-    const standing = (state: SessionState): CallAnswer | 'ended' | null => {
-      const current = this.#ends.currentOf(handle);
-      if (!isPending(state, current)) return 'ended';
+  async again(handle: CallId, seen: Digest | null, signal: AbortSignal): Promise<CallAnswer> {
+    if (this.#closed !== null) return refusal(this.#closed);
+    const standing = (state: SessionState): CallAnswer | 'changed' | null => {
       const [first] = personEffects(state);
-      const isBlocked = first !== undefined && isStuck(state) && questionOf(state, current) === null;
+      if (this.#isOther(state, handle, seen)) return 'changed';
+      const isBlocked = first !== undefined && isStuck(state) && questionOf(state, this.#ends.currentOf(handle)) === null;
       return isBlocked ? { kind: 'busy', behind: { action: first } } : null;
     };
-    const before = this.#closed === null ? await this.#until(standing, signal) : refusal(this.#closed);
-    if (typeof before === 'object' && before !== null) return before;
+    const before = await this.#until(standing, signal);
+    if (before !== null && before !== 'changed') return before;
     const found = await this.find(handle);
     if (found === null) return refused('unknown_call', `${this.#feed.state().session_id} has no call ${handle}`);
     return found.kind === 'task' && found.call.action !== null ? { kind: 'asks', action: found.call.action } : found;
@@ -147,14 +150,8 @@ class Calls implements HostCalls {
     return { kind: 'task', call: this.#openCall(handle, logged.made_at_ms, logged.current) };
   }
 
-  async changed(handle: CallId, action: PersonEffect | null, signal: AbortSignal): Promise<void> {
-    const was = action === null ? null : questionDigest(action);
-    const isOther = (state: SessionState): true | null => {
-      const current = this.#ends.currentOf(handle);
-      const asks = questionOf(state, current);
-      return isPending(state, current) && was === (asks === null ? null : questionDigest(asks)) ? null : true;
-    };
-    await this.#until(isOther, signal);
+  async changed(handle: CallId, seen: Digest | null, signal: AbortSignal): Promise<void> {
+    await this.#until((state) => (this.#isOther(state, handle, seen) ? true : null), signal);
   }
 
   list(): readonly FoundCall[] {
@@ -288,6 +285,13 @@ class Calls implements HostCalls {
   #withdraw(id: CallId): void {
     const isCancelled = this.#batches.withdraw(id);
     if (isCancelled) this.#tell(id, refused('cancelled', 'the call was cancelled before it was made'));
+  }
+
+  /** Whether a call has ended, or asks another question than the one that its host has seen. */
+  #isOther(state: SessionState, handle: CallId, seen: Digest | null): boolean {
+    const current = this.#ends.currentOf(handle);
+    const action = questionOf(state, current);
+    return !isPending(state, current) || (action !== null && questionDigest(action) !== seen);
   }
 
   /** The first value that is not null; null when the signal aborts before. */

@@ -20,14 +20,11 @@ export interface CallToken {
   readonly question: Digest;
 }
 
-export const hostQuestionOf = (action: PersonEffect): Digest =>
-  isElicitation(action) ? action.question : questionDigest(action);
-
 export const tokenOf = (action: PersonEffect): CallToken => ({
   session: action.session_id,
   batch_id: action.batch_id,
   call_id: action.call_id,
-  question: hostQuestionOf(action),
+  question: questionDigest(action),
 });
 
 /** What to do so that the call goes on; `place` names the data directory in commands, where it is not the usual one. */

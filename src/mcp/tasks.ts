@@ -13,10 +13,10 @@ import {
 import { brand } from '../../schemas/ids.ts';
 import { isPlainObject } from '../../schemas/json.ts';
 import { HOST_TASKS_LISTED_MAX, HOST_TASK_AFTER_MS } from '../../schemas/limits.ts';
-import type { PersonEffect } from '../core/status.ts';
+import { type PersonEffect, questionDigest } from '../core/status.ts';
 import { type Asked, type McpServerOptions, TASKS_EXTENSION, canAnswer, hostName, takesTasks } from './asked.ts';
 import type { FoundCall } from './call-answer.ts';
-import { asksMessage, hostAnswer, hostForm, hostQuestionOf } from './questions.ts';
+import { asksMessage, hostAnswer, hostForm } from './questions.ts';
 import { type TaskFields, taskFields, taskStatusOf } from './task-forms.ts';
 import { outputSchemaOf } from './tool-list.ts';
 import { toolResult } from './tool-result.ts';
@@ -96,10 +96,11 @@ const LEGACY: Readonly<Record<string, Handler>> = {
   'tasks/cancel': async (asked, params) => {
     const task = await found(asked, params);
     if (task.kind === 'ended') throw invalid(`the task ${task.call.handle} has ended: ${task.call.status}`);
-    await asked.host.calls.cancel(task.call.handle, hostName(asked));
+    const { handle, action } = task.call;
+    await asked.host.calls.cancel(handle, hostName(asked));
     const wait = new AbortController();
     const release = asked.clock.after(HOST_TASK_AFTER_MS, () => wait.abort());
-    await asked.host.calls.again(task.call.handle, wait.signal);
+    await asked.host.calls.changed(handle, action === null ? null : questionDigest(action), wait.signal);
     release();
     return shown(asked, await found(asked, params));
   },
@@ -117,7 +118,7 @@ function standing(asked: Asked, found: FoundCall): { readonly statusMessage?: st
 }
 
 /** Unique in the life of a call: a call may ask the same twice, and an answer counts for one question. */
-const keyOf = (action: PersonEffect): string => hostQuestionOf(action);
+const keyOf = (action: PersonEffect): string => questionDigest(action);
 
 /** The task of a host that takes tasks. */
 async function declared(asked: Asked, params: Said): Promise<FoundCall> {
@@ -151,7 +152,7 @@ async function untilEnded(asked: Asked, task: FoundCall): Promise<EndedTask> {
   while (current.kind === 'task') {
     const { action, handle } = current.call;
     if (action !== null && canAnswer(asked)) await askPerson(asked, action);
-    await asked.host.calls.changed(handle, action, signal);
+    await asked.host.calls.changed(handle, action === null ? null : questionDigest(action), signal);
     if (signal.aborted) throw new ProtocolError(ProtocolErrorCode.InternalError, 'the request was cancelled');
     current = await found(asked, { taskId: handle });
   }
