@@ -34,3 +34,9 @@ export const HOST_POLL_MS = 500;
 export const HOST_TASKS_LISTED_MAX = 100;
 /** Searches of the log that wait for one host; one more is refused, and the host told to ask again later. */
 export const HOST_SEARCHES_MAX = 16;
+/** Messages over HTTP that one connection keeps for a host whose stream breaks, their characters, and when it comes back. */
+export const HOST_SENT_MAX = 256;
+export const HOST_SENT_CHARS_MAX = 2 * 1_048_576;
+export const HOST_RETRY_MS = 1_000;
+/** Bytes on their way to a host that does not read; with more, the connection ends. */
+export const HOST_UNREAD_BYTES_MAX = 16 * 1_048_576;

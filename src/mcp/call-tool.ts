@@ -14,15 +14,7 @@ import { type PersonEffect, personEffects, questionDigest } from '../core/status
 import { type Asked, canAnswer, canShow, hostName, isCancelled, isModern, takesTasks } from './asked.ts';
 import type { Behind, CallAnswer } from './call-answer.ts';
 import { newProgress } from './progress.ts';
-import {
-  type CallToken,
-  askHost,
-  asksMessage,
-  hostAnswer,
-  keyOf,
-  tellHost,
-  tokenOf,
-} from './questions.ts';
+import { type CallToken, askHost, asksMessage, hostAnswer, keyOf, tellHost, tokenOf } from './questions.ts';
 import { createdTask } from './task-forms.ts';
 import { outputSchemaOf, specOf } from './tool-list.ts';
 import { errorResult, toolResult } from './tool-result.ts';

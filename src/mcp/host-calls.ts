@@ -130,7 +130,8 @@ class Calls implements HostCalls {
     const standing = (state: SessionState): CallAnswer | 'changed' | null => {
       const [first] = personEffects(state);
       if (this.#isOther(state, handle, seen)) return 'changed';
-      const isBlocked = first !== undefined && isStuck(state) && questionOf(state, this.#ends.currentOf(handle)) === null;
+      const isBlocked =
+        first !== undefined && isStuck(state) && questionOf(state, this.#ends.currentOf(handle)) === null;
       return isBlocked ? { kind: 'busy', behind: { action: first } } : null;
     };
     const before = await this.#until(standing, signal);

@@ -12,13 +12,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import { HOSTS_MAX, HOST_IDLE_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
+import { HOSTS_MAX, HOST_IDLE_MS, HOST_RETRY_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import type { Clock } from '../clock.ts';
 import { type Host, openMcpHost } from './host.ts';
 import { newMcpServer, tellOfTools } from './mcp-server.ts';
 import { findHeaderFault } from './param-headers.ts';
+import { newSentEvents } from './sent-events.ts';
 import { newCodec } from './serve-host.ts';
 import { specOf } from './tool-list.ts';
 
@@ -131,6 +132,8 @@ class HostsOverHttp implements McpHttp {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => this.#forget(id),
+      eventStore: newSentEvents(),
+      retryInterval: HOST_RETRY_MS,
     });
     const server = this.#serverOf(host, 'legacy');
     const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));

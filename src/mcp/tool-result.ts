@@ -7,6 +7,7 @@ import { HOST_BLOB_BYTES_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { storedArguments, storedText } from '../client/stored-arguments.ts';
 import type { EndedCall } from './call-ends.ts';
+import { blobUri } from './resources.ts';
 
 /** `output`: the schema of the data that the host was told of. */
 export async function toolResult(
@@ -66,5 +67,5 @@ async function fileBlock(
   if (isLeft(blob)) return textBlock(`[${called}: ${media_type}, not available: ${blob.left.code}]`);
   const data = Buffer.from(blob.right).toString('base64');
   if (media_type.startsWith('image/')) return { type: 'image', data, mimeType: media_type };
-  return { type: 'resource', resource: { uri: `refold://blob/${ref}`, mimeType: media_type, blob: data } };
+  return { type: 'resource', resource: { uri: blobUri(ref), mimeType: media_type, blob: data } };
 }

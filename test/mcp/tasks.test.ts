@@ -1,9 +1,9 @@
 // Calls that last are tasks, in the extension of 2026-07-28 and in the form of 2025-11-25: as lines of JSON, because the client of
 // the SDK takes no tasks.
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Ingress } from '../../schemas/event.ts';
 import { HOST_TASK_AFTER_MS } from '../../schemas/limits.ts';
-import { must } from '../../src/client/must.ts';
+import { denying } from '../../src/core/answers.ts';
+import { requiredActions } from '../../src/core/status.ts';
 import { type Hosted, type HostedOptions, MORE_TOOLS, newHosted } from '../support/mcp/hosted.ts';
 
 let hosted: Hosted;
@@ -88,13 +88,6 @@ async function taskOf(raw: RawHost, name: string): Promise<Fields> {
   return await called;
 }
 
-async function recorded(kind: Ingress['kind']) {
-  const records = await must(hosted.host.client.records(hosted.host.session));
-  return records
-    .flatMap((record) => (record.kind === 'commit' ? record.events : []))
-    .filter((event) => event.kind === kind);
-}
-
 const FORMS = { elicitation: { form: {} } };
 const TEXT = (text: string) => ({ content: [{ type: 'text', text }] });
 
@@ -144,8 +137,11 @@ describe('in 2026-07-28', () => {
     const raw = host();
     const { taskId } = await taskOf(raw, 'slow');
     const busy = await raw.result('tools/call', { name: 'look', arguments: { at: 'a' } });
-    expect(busy).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(taskId as string) as string }] });
-    expect(await recorded('ToolCallsObserved')).toHaveLength(1);
+    expect(busy).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(taskId as string) as string }],
+    });
+    expect(await hosted.recorded('ToolCallsObserved')).toHaveLength(1);
   });
 
   test('what waits behind a call when it becomes a task is busy, too', async () => {
@@ -184,7 +180,7 @@ describe('in 2026-07-28', () => {
     const cancelled = await raw.until(taskId, 'cancelled');
     expect(cancelled).not.toHaveProperty('result');
     expect(await raw.result('tasks/cancel', { taskId })).toMatchObject({ resultType: 'complete' });
-    expect(await recorded('user.interrupt')).toMatchObject([{ by: 'mcp-host:raw' }]);
+    expect(await hosted.recorded('user.interrupt')).toMatchObject([{ by: 'mcp-host:raw' }]);
     const next = raw.result('tools/call', { name: 'look', arguments: { at: 'a' } });
     await hosted.passes();
     expect(await next).toMatchObject(TEXT('ran look'));
@@ -201,13 +197,13 @@ describe('in 2026-07-28', () => {
     expect(asked).toMatchObject({ method: 'elicitation/create', params: { message: 'Which name?' } });
     const response = { action: 'accept', content: { name: 'Ada' } };
     await raw.result('tasks/update', { taskId, inputResponses: { another: response, __proto__x: response } });
-    expect(await recorded('user.elicitation_result')).toEqual([]);
+    expect(await hosted.recorded('user.elicitation_result')).toEqual([]);
     const unfit = { [key]: { action: 'accept', content: { name: 7 } } };
     expect((await raw.request('tasks/update', { taskId, inputResponses: unfit })).error?.code).toBe(-32_602);
     await raw.result('tasks/update', { taskId, inputResponses: { [key]: response } });
     const { result } = await raw.until(taskId, 'completed');
     expect(result).toMatchObject(TEXT('said {"action":"accept","content":{"name":"Ada"}}'));
-    expect(await recorded('user.elicitation_result')).toMatchObject([{ by: 'mcp-host:raw' }]);
+    expect(await hosted.recorded('user.elicitation_result')).toMatchObject([{ by: 'mcp-host:raw' }]);
     expect(hosted.ran).toHaveLength(1);
   });
 
@@ -218,10 +214,13 @@ describe('in 2026-07-28', () => {
     await hosted.passes();
     const { taskId } = await called;
     const task = await raw.get(taskId);
-    expect(task).toMatchObject({ status: 'working', statusMessage: expect.stringContaining('refold answer') as string });
+    expect(task).toMatchObject({
+      status: 'working',
+      statusMessage: expect.stringContaining('refold answer') as string,
+    });
     const inputResponses = { answer: { action: 'accept', content: { name: 'Ada' } } };
     expect(await raw.result('tasks/update', { taskId, inputResponses })).toMatchObject({ resultType: 'complete' });
-    expect(await recorded('user.elicitation_result')).toEqual([]);
+    expect(await hosted.recorded('user.elicitation_result')).toEqual([]);
   });
 
   test('a call whose attempts end with questions asks each with input_required', async () => {
@@ -231,29 +230,78 @@ describe('in 2026-07-28', () => {
     const first = call();
     await hosted.passes();
     const one = await first;
-    expect(one).toMatchObject({ resultType: 'input_required', inputRequests: { answer: { params: { message: 'Which name?' } } } });
+    expect(one).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { answer: { params: { message: 'Which name?' } } },
+    });
     const answer = (content: Fields) => ({ answer: { action: 'accept', content } });
     const two = await call({ requestState: one['requestState'], inputResponses: answer({ name: 'Ada' }) });
-    expect(two).toMatchObject({ resultType: 'input_required', inputRequests: { answer: { params: { message: 'Which color?' } } } });
+    expect(two).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { answer: { params: { message: 'Which color?' } } },
+    });
     expect(two['requestState']).not.toBe(one['requestState']);
     const done = await call({ requestState: two['requestState'], inputResponses: answer({ color: 'red' }) });
     expect(done).toMatchObject(TEXT('said [{"name":"Ada"},{"color":"red"}]'));
     expect(hosted.ran).toHaveLength(3);
   });
 
-  test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])('%s: a host that takes no tasks, and unknown ids', async (method) => {
+  test('a call that a person changes ends with the changed call, also for a task', async () => {
     await start();
-    const params = { taskId: 'host-unknown', inputResponses: {} };
-    const refused = (await host({ takesTasks: false }).request(method, params)).error;
-    expect(refused).toMatchObject({
-      code: -32_021,
-      data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } },
-    });
     const raw = host();
-    for (const taskId of ['host-unknown', 'x', '', '__proto__', 7, null, { a: 1 }, 'x'.repeat(10_000)]) {
-      expect((await raw.request(method, { ...params, taskId })).error?.code).toBe(-32_602);
-    }
+    const called = raw.result('tools/call', { name: 'risky', arguments: { path: 'a' } });
+    await hosted.passes();
+    const { requestState } = await called;
+    const [action] = requiredActions(hosted.host.state());
+    if (action === undefined) expect.fail('no call waits for a person');
+    await hosted.host.submit(denying(action, 'me', { instead: { path: 'b' } }));
+    const done = await raw.result('tools/call', { name: 'risky', arguments: {}, requestState });
+    expect(done).not.toHaveProperty('isError');
+    const content = [{ text: expect.stringContaining('{"path":"b"}') as string }, { text: 'ran risky' }];
+    expect(done).toMatchObject({ content });
+    expect(await raw.get(action.call_id)).toMatchObject({ status: 'completed', result: { content } });
+    before.push(hosted);
+    hosted = await hosted.reopened();
+    expect(await host().get(action.call_id)).toMatchObject({ status: 'completed', result: { content } });
+    expect(hosted.ran).toEqual(['risky {"path":"b"}']);
   });
+
+  test('a changed call that is not made after all ends with the denial', async () => {
+    await start();
+    const raw = host();
+    const slow = raw.result('tools/call', { name: 'halts', arguments: {} });
+    const risky = raw.result('tools/call', { name: 'risky', arguments: {} });
+    await hosted.passes(2);
+    await vi.waitUntil(() => hosted.ran.length === 1);
+    const [action] = requiredActions(hosted.host.state());
+    const { run } = hosted.host.state();
+    if (action === undefined || run === null) expect.fail('no call waits for a person');
+    expect(await risky).toMatchObject({ resultType: 'input_required' });
+    await hosted.host.submit(denying(action, 'me', { instead: { path: 'b' } }));
+    await vi.waitUntil(() => hosted.host.state().run?.amended !== undefined);
+    expect(await raw.get(action.call_id)).toMatchObject({ status: 'working' });
+    await hosted.host.submit({ kind: 'user.interrupt', run_id: run.run_id, by: 'me' });
+    expect(await slow).toMatchObject({ isError: true });
+    expect(await raw.until(action.call_id, 'completed')).toMatchObject({ result: { isError: true } });
+    expect(hosted.ran).toEqual(['halts {}']);
+  });
+
+  test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
+    '%s: a host that takes no tasks, and unknown ids',
+    async (method) => {
+      await start();
+      const params = { taskId: 'host-unknown', inputResponses: {} };
+      const refused = (await host({ takesTasks: false }).request(method, params)).error;
+      expect(refused).toMatchObject({
+        code: -32_021,
+        data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } },
+      });
+      const raw = host();
+      for (const taskId of ['host-unknown', 'x', '', '__proto__', 7, null, { a: 1 }, 'x'.repeat(10_000)]) {
+        expect((await raw.request(method, { ...params, taskId })).error?.code).toBe(-32_602);
+      }
+    },
+  );
 
   test('methods of the older form are not known', async () => {
     await start();

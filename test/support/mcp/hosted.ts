@@ -9,6 +9,7 @@ import { type CallContext, type Executor, combineExecutors } from '../../../brid
 import { runBridge } from '../../../bridge/loop.ts';
 import { BRIDGE } from '../../../schemas/access.ts';
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
+import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import { type SessionId, brand } from '../../../schemas/ids.ts';
 import { HOST_WINDOW_MS } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
@@ -69,6 +70,8 @@ export interface Hosted {
   readonly clock: VirtualClock;
   /** The arguments of each call that ran, in order. */
   readonly ran: readonly string[];
+  /** The events of one kind in the log. */
+  readonly recorded: (kind: Ingress['kind']) => Promise<readonly IngressEvent[]>;
   /** Lets the calls of `slow` end. */
   readonly release: () => void;
   /** Lets the batch begin once so many calls wait for one, or for their end. */
@@ -129,6 +132,11 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
       host,
       clock,
       ran,
+      recorded: async (kind) => {
+        const records = await must(engine.client.records(host.session));
+        const events = records.flatMap((record) => (record.kind === 'commit' ? record.events : []));
+        return events.filter((event) => event.kind === kind);
+      },
       release,
       passes: async (calls = 1) => {
         await vi.waitUntil(() => host.calls.open() >= calls, { timeout: 20_000 });
