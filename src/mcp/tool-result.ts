@@ -12,10 +12,10 @@ import { blobUri } from './resources.ts';
 /** `output`: the schema of the data that the host was told of. */
 export async function toolResult(
   client: Pick<EngineClient, 'getBlob'>,
-  { call, handle, status, code, output, result, attachments }: EndedCall,
+  { call, handle, status, code, output, result, data_ref, attachments }: EndedCall,
   schema: JsonObject | undefined,
 ): Promise<CallToolResult> {
-  const data = result?.data;
+  const data = result?.data ?? (await storedArguments(client, data_ref)) ?? undefined;
   const text = output === null ? null : await storedText(client, output);
   const files = await Promise.all(attachments.map((attachment) => fileBlock(client, attachment)));
   const failed = status !== 'succeeded';

@@ -160,7 +160,7 @@ describe('what a host brings back', () => {
     const inputResponses = { answer: { action: 'accept', content: { decision: 'allow' } } };
     const { version } = hosted.host.state();
     for (const requestState of [`${state}x`, state.slice(1), 'v1.e30.AAAA', '']) {
-      await expect(raw({ requestState, inputResponses })).rejects.toThrow(/state/i);
+      await expect(raw({ requestState, inputResponses })).rejects.toThrow('Invalid or expired requestState');
     }
     expect(hosted.host.state().version).toBe(version);
     expect(hosted.ran).toEqual([]);
