@@ -114,6 +114,8 @@ export const settlementFields = {
   optional: {
     /** Images and PDFs that the model gets with the output. */
     attachments: Attachments,
+    /** The `data` of the result as JSON, when it is too long to stand there. */
+    data_ref: Content,
     outcome: CallOutcome,
     /** Why it failed: a stable code such as `timeout` or `not_found`. */
     code: text('code', { min: 1, max: 64, pattern: /^[a-z][a-z0-9_]*$/ }),

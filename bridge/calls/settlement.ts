@@ -3,7 +3,7 @@ import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import type { Json } from '../../schemas/json.ts';
 import type { ToolResult } from '../../schemas/tool-call.ts';
-import { type PutBlob, outputContent } from '../engine-link/text-content.ts';
+import { type PutBlob, contentOf, outputContent } from '../engine-link/text-content.ts';
 import type { CallEnd } from '../executors/bounded-run.ts';
 import { clip } from '../log.ts';
 import { eventIdOf } from '../engine-link/event-id.ts';
@@ -38,6 +38,8 @@ export async function settlementOf(
   if (outcome !== 'succeeded') event.code = report.code ?? 'tool_failed';
   if (outcome === 'failed' && report.retryable === true) event.retryable = true;
   if (attachments !== undefined) event.attachments = attachments;
+  const longData = longDataOf(report);
+  if (longData !== null) event.data_ref = await contentOf(longData, putBlob);
   if (host_session !== undefined) event.host_session = host_session;
   if (changes !== undefined) event.changes = changes;
   if (changes !== undefined && workspace !== undefined) event.workspace = workspace;
@@ -87,13 +89,19 @@ const UNKNOWN_TEXT =
 const addressOf = ({ batch_id, call_id, plan_hash, attempt }: ToolCall) =>
   ({ kind: 'ToolCallSettled', batch_id, call_id, plan_hash, attempt }) as const;
 
+/** The data of a report as JSON, when it is too long for its result; null otherwise. */
+function longDataOf({ data }: CallReport): string | null {
+  const text = data === undefined ? '' : JSON.stringify(data);
+  return text.length > RESULT_DATA_CHARS_MAX ? text : null;
+}
+
 // The result states how the call ended. The text that the model reads is the output, which is not repeated here.
 function resultOf(report: CallReport): ToolResult {
   const { success, text, message, data, terminal, needsFollowup, nextAction } = report;
   const result: Record<string, Json> & { success: boolean } = { success };
   if (message !== undefined) result['message'] = message;
   if (!success) result['error'] = clip(text);
-  if (data !== undefined && JSON.stringify(data).length <= RESULT_DATA_CHARS_MAX) result['data'] = data;
+  if (data !== undefined && longDataOf(report) === null) result['data'] = data;
   if (terminal !== undefined) result['terminal'] = terminal;
   if (needsFollowup !== undefined) result['needsFollowup'] = needsFollowup;
   if (nextAction !== undefined) result['nextAction'] = nextAction;

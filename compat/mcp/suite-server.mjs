@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { combineExecutors, runBridge, systemClock } from '../../dist/bridge/index.js';
 import { connect } from '../../dist/src/client/index.js';
 import { CONSENT_PRESETS } from '../../dist/src/toolsets/consent-presets.js';
-import { TOOLS, executor } from './suite-tools.mjs';
+import { PNG, TOOLS, executor } from './suite-tools.mjs';
 
 const REFOLD = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
@@ -22,7 +23,18 @@ export async function startSuiteServer() {
   const dataDir = mkdtempSync(join(tmpdir(), 'refold-mcp-'));
   const engine = spawn(
     process.execPath,
-    [REFOLD, 'serve', '--data-dir', dataDir, '--port', '0', '--json', '--exit-with-parent', '--host-answers'],
+    [
+      REFOLD,
+      'serve',
+      '--data-dir',
+      dataDir,
+      '--port',
+      '0',
+      '--json',
+      '--exit-with-parent',
+      '--host-answers',
+      ...LEASES,
+    ],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   const lines = createInterface({ input: engine.stdout });
@@ -45,7 +57,8 @@ export async function startSuiteServer() {
     log: () => undefined,
     signal: stop.signal,
   });
-  const door = await openDoor(new URL(url), token('operator'));
+  const dying = startDyingBridge({ url, token: token('bridge') });
+  const door = await openDoor(new URL(url), { token: token('operator'), names: await putResources(operator) });
   return {
     async urlOf(scenario) {
       const created = await operator.createSession(sessionOf(scenario))();
@@ -54,6 +67,7 @@ export async function startSuiteServer() {
     },
     async close() {
       stop.abort();
+      await dying.stop();
       await bridge;
       await operator.close();
       await client.close();
@@ -63,6 +77,42 @@ export async function startSuiteServer() {
       await new Promise((resolve) => engine.once('exit', resolve));
       rmSync(dataDir, { recursive: true, force: true });
     },
+  };
+}
+
+/** A bridge that dies is noticed soon. */
+const LEASES = ['--lease-ttl', '2000'];
+
+/** Another one follows each bridge that has died. */
+function startDyingBridge(connection) {
+  let count = 0;
+  let worker;
+  let stopped = false;
+  const begin = () => {
+    count += 1;
+    const workerData = { ...connection, owner: `dying-bridge-${count}` };
+    worker = new Worker(new URL('dying-bridge.mjs', import.meta.url), { workerData });
+    worker.once('exit', () => stopped || begin());
+  };
+  begin();
+  return {
+    stop: async () => {
+      stopped = true;
+      await worker.terminate();
+    },
+  };
+}
+
+/** The suite's resources as blobs of ours: their addresses, by those that the suite reads. */
+async function putResources(client) {
+  const put = async (bytes) => {
+    const stored = await client.putBlob(bytes)();
+    if (stored._tag === 'Left') throw new Error(JSON.stringify(stored.left));
+    return `refold://blob/${stored.right}`;
+  };
+  return {
+    'test://static-text': await put(Buffer.from('This is the content of the static text resource.')),
+    'test://static-binary': await put(Buffer.from(PNG, 'base64')),
   };
 }
 
@@ -77,10 +127,23 @@ const sessionOf = (scenario) => ({
   },
 });
 
-/** A server that passes each request on, with the token, to the session that its path names. */
-async function openDoor({ hostname, port }, token) {
-  const door = createServer((incoming, outgoing) => {
-    const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
+/**
+ * A server that passes each request on, with the token, to the session that its path names; the addresses of the suite's
+ * resources are replaced by ours.
+ */
+async function openDoor({ hostname, port }, { token, names }) {
+  const renamed = (text) => Object.entries(names).reduce((all, [theirs, ours]) => all.replaceAll(theirs, ours), text);
+  const door = createServer(async (incoming, outgoing) => {
+    const parts = [];
+    for await (const part of incoming) parts.push(part);
+    const body = renamed(Buffer.concat(parts).toString());
+    const { 'content-length': _length, 'mcp-name': name, ...rest } = incoming.headers;
+    const headers = {
+      ...rest,
+      ...(name === undefined ? {} : { 'mcp-name': renamed(name) }),
+      ...(body === '' ? {} : { 'content-length': Buffer.byteLength(body) }),
+      authorization: `Bearer ${token}`,
+    };
     const path = `/mcp?session=${incoming.url.slice(1)}`;
     const passed = request({ hostname, port, path, method: incoming.method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode, answer.headers);
@@ -89,7 +152,7 @@ async function openDoor({ hostname, port }, token) {
     });
     passed.on('error', () => outgoing.destroy());
     outgoing.on('close', () => passed.destroy());
-    incoming.pipe(passed);
+    passed.end(body);
   });
   door.listen(0, '127.0.0.1');
   await new Promise((resolve) => door.once('listening', resolve));

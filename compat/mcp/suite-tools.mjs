@@ -1,10 +1,15 @@
 // The tools that the conformance suite of MCP calls, as tools of refold: specs, and an executor of a bridge that runs them. What
-// asks the host's person is a call for a person (`custom`), whose output schema is the form.
+// asks the host's person before it runs is a call for a person (`custom`), whose output schema is the form.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTool } from '../../dist/schemas/index.js';
 
 // A PNG of one red pixel, and a WAV without samples.
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
+
+const form = (properties, required = Object.keys(properties)) => ({ type: 'object', properties, required });
+/** A form whose answer has this key. */
+const named = (title, properties) => ({ ...form(properties), title });
 
 const text = (words) => ({ type: 'text', text: words });
 const resource = (uri, mimeType, words) => ({ type: 'resource', resource: { uri, mimeType, text: words } });
@@ -30,7 +35,57 @@ const RUNS = {
   test_logging_tool: () => 'Nothing is logged to the host',
   test_headers: ({ region }) => `region ${region}`,
   json_schema_2020_12_tool: () => 'valid',
+  greet: ({ name }) => `Hello, ${name}!`,
+  test_reconnection: () => 'the answer',
 };
+
+/** Tools that last, or ask while they run. */
+const LASTS = {
+  slow_compute: async ({ seconds }, { signal }) => {
+    await sleep(seconds * 1_000, undefined, { signal });
+    return { success: true, text: `computed for ${seconds} s` };
+  },
+  failing_job: async (_args, { signal }) => {
+    await sleep(1_500, undefined, { signal });
+    throw new Error('the job failed');
+  },
+  // Its bridge dies in the middle of the call (dying-bridge.mjs).
+  protocol_error_job: null,
+  confirm_delete: async ({ filename }, { ask }) => {
+    const { action } = await ask({ message: `Delete ${filename}?`, schema: form({ confirm: { type: 'boolean' } }) });
+    return { success: true, text: `${filename}: ${action}` };
+  },
+};
+
+const asks = (title, properties) => ({ message: `${title}?`, schema: named(title, properties) });
+const string = { type: 'string' };
+
+/** Tools whose attempts end with questions, and what each says in the end. */
+const ROUNDS = {
+  test_input_required_result_request_state: {
+    questions: [asks('confirm', { ok: { type: 'boolean' } })],
+    end: () => 'state-ok',
+  },
+  test_input_required_result_multi_round: {
+    questions: [asks('step1', { name: string }), asks('step2', { color: string })],
+    end: ([{ name }, { color }]) => `${name} likes ${color}`,
+  },
+  test_tool_with_task: {
+    questions: [asks('user_name', { name: string })],
+    end: async ([{ name }]) => {
+      await sleep(1_500);
+      return `Hello, ${name}!`;
+    },
+  },
+};
+
+/** Asks what is left to ask; the answers so far are the state of the next attempt. */
+async function nextRound({ questions, end }, resume) {
+  const answers = JSON.parse(resume?.state ?? '[]');
+  if (resume?.answer !== undefined) answers.push(resume.answer.content);
+  const ask = questions[answers.length];
+  return ask === undefined ? { success: true, text: await end(answers) } : { ask, state: JSON.stringify(answers) };
+}
 
 const HEADERS = {
   type: 'object',
@@ -62,12 +117,9 @@ const JSON_SCHEMA = {
   additionalProperties: false,
 };
 
-const INPUTS = { json_schema_2020_12_tool: JSON_SCHEMA, test_headers: HEADERS };
+const SECONDS = { type: 'object', properties: { seconds: { type: 'number' }, label: { type: 'string' } } };
 
-const form = (properties, required = Object.keys(properties)) => ({ type: 'object', properties, required });
-/** A form whose answer has this key. */
-const named = (title, properties) => ({ ...form(properties), title });
-const string = { type: 'string' };
+const INPUTS = { slow_compute: SECONDS, json_schema_2020_12_tool: JSON_SCHEMA, test_headers: HEADERS };
 
 /** The forms of the tools that a person fulfils. */
 const FORMS = {
@@ -133,16 +185,24 @@ const specOf = (name, rest) =>
 const RUN = { executor: { kind: 'host_loop', bridge: 'suite' }, parallelism_hint: { parallel_safe: true } };
 const ASK = { executor: { kind: 'custom' }, ownership: 'custom', parallelism_hint: { parallel_safe: true } };
 
+const LONG = { ...RUN, interrupt_behavior: 'cancel' };
+
 export const TOOLS = [
+  ...[...Object.keys(LASTS), ...Object.keys(ROUNDS)].map((name) => specOf(name, LONG)),
   ...Object.keys(RUNS).map((name) => specOf(name, { ...RUN, read_only: true, destructive: false })),
   ...Object.entries(FORMS).map(([name, output_schema]) => specOf(name, { ...ASK, output_schema })),
 ];
 
 export const executor = {
-  tools: ['suite.*'],
-  async run({ tool_id }, args, { putBlob }) {
+  tools: TOOLS.map(({ tool_id }) => tool_id).filter((id) => id !== 'suite.protocol_error_job'),
+  resumes: true,
+  async run({ tool_id }, args, context) {
+    const name = tool_id.slice('suite.'.length);
+    const { putBlob, resume } = context;
     try {
-      const said = RUNS[tool_id.slice('suite.'.length)](args);
+      if (LASTS[name] !== undefined) return await LASTS[name](args, context);
+      if (ROUNDS[name] !== undefined) return await nextRound(ROUNDS[name], resume);
+      const said = RUNS[name](args);
       if (typeof said === 'string') return { success: true, text: said };
       if (Array.isArray(said)) return { success: true, text: 'blocks', data: { content: said } };
       const bytes = Buffer.from(said.image, 'base64');

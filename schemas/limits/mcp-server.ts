@@ -26,3 +26,17 @@ export const HOST_TIMELINE_TURNS_MAX = 100;
 /** Tries to submit the calls of a host while the engine does not answer, and the milliseconds before each next one. */
 export const HOST_SUBMITS_MAX = 8;
 export const HOST_SUBMIT_AGAIN_MS = 500;
+/** Milliseconds after which a call of a host that takes tasks is one, when it has not ended. */
+export const HOST_TASK_AFTER_MS = 750;
+/** Milliseconds after which a host is to ask again for a call that is a task. */
+export const HOST_POLL_MS = 500;
+/** Tasks on one page of the list of a host. */
+export const HOST_TASKS_LISTED_MAX = 100;
+/** Searches of the log that wait for one host; one more is refused, and the host told to ask again later. */
+export const HOST_SEARCHES_MAX = 16;
+/** Messages over HTTP that one connection keeps for a host whose stream breaks, their characters, and when it comes back. */
+export const HOST_SENT_MAX = 256;
+export const HOST_SENT_CHARS_MAX = 2 * 1_048_576;
+export const HOST_RETRY_MS = 1_000;
+/** Bytes on their way to a host that does not read; with more, the connection ends. */
+export const HOST_UNREAD_BYTES_MAX = 16 * 1_048_576;

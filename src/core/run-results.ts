@@ -4,6 +4,7 @@
 import { callStateAt, callStateOf, plannedOf } from '../../reducers/batch-index.ts';
 import { isTerminal } from '../../reducers/call-status.ts';
 import type { Content } from '../../schemas/content.ts';
+import type { EventOfKind } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, RunId, ToolId } from '../../schemas/ids.ts';
 import type { ActiveToolBatch, CallStatus, TranscriptPage } from '../../schemas/state.ts';
 import type { ToolCallObserved, ToolResult } from '../../schemas/tool-call.ts';
@@ -29,6 +30,8 @@ export interface CallResult {
   readonly output: Content | null;
   /** What the executor or the person reported, with its `data`; null when the call was settled without a report. */
   readonly result: ToolResult | null;
+  /** The `data` of the report as JSON, when it is too long to stand in the result. */
+  readonly data_ref?: Content;
   /** The earlier call whose result this one got; null when it has its own. */
   readonly shares: CallId | null;
 }
@@ -72,11 +75,13 @@ export function newRunResults(run?: RunId): RunResults {
   };
 }
 
+type Report = Pick<EventOfKind<'ToolCallSettled'>, 'result' | 'data_ref'>;
+
 interface OpenBatch {
   batch: ActiveToolBatch;
   readonly turn: number;
   /** The report that settled each call. */
-  readonly reports: Map<CallId, ToolResult>;
+  readonly reports: Map<CallId, Report>;
   readonly results: CallResult[];
 }
 
@@ -106,7 +111,7 @@ function takeReport(open: OpenBatch, folded: FoldedEvent): CallId | null {
   const isOver = (batch: ActiveToolBatch): boolean => isTerminal(callStateOf(batch, event.call_id)?.status ?? 'queued');
   // A report after which the call is tried again, or which comes after the call was given up, is not its result.
   if (isOver(was) || !isOver(open.batch)) return null;
-  open.reports.set(event.call_id, event.result);
+  open.reports.set(event.call_id, event);
   return event.call_id;
 }
 
@@ -115,10 +120,12 @@ function resultAt({ batch, turn, reports }: OpenBatch, index: number): CallResul
   const { status = 'queued', code = null, output = null } = callStateAt(batch, index) ?? {};
   const planned = status === 'rejected' ? undefined : plannedOf(batch.plan, call.call_id)?.call;
   const shares = planned?.shares ?? null;
-  const result = planned === undefined ? null : (reports.get(shares ?? call.call_id) ?? null);
+  const report = planned === undefined ? undefined : reports.get(shares ?? call.call_id);
+  const { result = null, data_ref } = report ?? {};
+  const data = data_ref === undefined ? {} : { data_ref };
   const { tool_id = null, arguments_digest = null } = planned ?? {};
   const { batch_id } = batch;
-  return { call, turn, batch_id, tool_id, arguments_digest, status, code, output, result, shares };
+  return { call, turn, batch_id, tool_id, arguments_digest, status, code, output, result, ...data, shares };
 }
 
 /** The calls of a turn that was refused as a whole, with what the model reads of each. */

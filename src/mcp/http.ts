@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type McpHttpHandler,
+  type ProtocolEra,
   WebStandardStreamableHTTPServerTransport,
   createMcpHandler,
   isInitializeRequest,
@@ -11,13 +12,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { SessionId } from '../../schemas/ids.ts';
 import { type Json, isPlainObject } from '../../schemas/json.ts';
-import { HOSTS_MAX, HOST_IDLE_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
+import { HOSTS_MAX, HOST_IDLE_MS, HOST_RETRY_MS, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import type { Clock } from '../clock.ts';
 import { type Host, openMcpHost } from './host.ts';
 import { newMcpServer, tellOfTools } from './mcp-server.ts';
 import { findHeaderFault } from './param-headers.ts';
+import { newSentEvents } from './sent-events.ts';
 import { newCodec } from './serve-host.ts';
 import { specOf } from './tool-list.ts';
 
@@ -90,9 +92,9 @@ class HostsOverHttp implements McpHttp {
     for (const name of this.#connected.keys()) await this.#forget(name).catch(onError);
   }
 
-  #serverOf(host: Host): ReturnType<typeof newMcpServer> {
+  #serverOf(host: Host, era: ProtocolEra): ReturnType<typeof newMcpServer> {
     const { clock, hostAnswers, place } = this.#options;
-    return newMcpServer({ host, codec: this.#codec, clock, hostAnswers, place });
+    return newMcpServer({ host, codec: this.#codec, clock, hostAnswers, place }, era);
   }
 
   #openHost(client: EngineClient, session: SessionId | undefined): Promise<Host> {
@@ -103,7 +105,7 @@ class HostsOverHttp implements McpHttp {
   /** Without a connection: a server for each request, over one session. */
   async #shared({ client, sender }: McpRequest, session: SessionId | undefined): Promise<Connected> {
     const host = await this.#openHost(client, session);
-    const handler: McpHttpHandler = createMcpHandler(() => this.#serverOf(host), {
+    const handler: McpHttpHandler = createMcpHandler(() => this.#serverOf(host, 'modern'), {
       legacy: 'reject',
       maxSubscriptions: HOST_SUBSCRIPTIONS_MAX,
     });
@@ -130,8 +132,10 @@ class HostsOverHttp implements McpHttp {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => this.#forget(id),
+      eventStore: newSentEvents(),
+      retryInterval: HOST_RETRY_MS,
     });
-    const server = this.#serverOf(host);
+    const server = this.#serverOf(host, 'legacy');
     const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));
     await server.connect(transport);
     return this.#entry({

@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Json, isPlainObject, parseJson } from '../../schemas/json.ts';
-import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits.ts';
+import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX, HOST_UNREAD_BYTES_MAX } from '../../schemas/limits.ts';
 
 export function newLineTransport(input: Readable, output: Writable): Transport {
   const reader = newLineReader(HOST_LINE_BYTES_MAX);
@@ -21,8 +21,17 @@ export function newLineTransport(input: Readable, output: Writable): Transport {
   function write(message: object): Promise<void> {
     if (closed) return Promise.reject(new Error('the connection to the host is closed'));
     return new Promise((resolve, fail) => {
-      output.write(`${JSON.stringify(message)}\n`, (error) => (error ? fail(error) : resolve()));
+      const isTaken = output.write(`${JSON.stringify(message)}\n`, (error) => (error ? fail(error) : resolve()));
+      if (output.writableLength > HOST_UNREAD_BYTES_MAX) onError(new Error(`the host does not read: ${UNREAD}`));
+      else if (!isTaken) waitForHost();
     });
+  }
+
+  /** Reads no further requests while the host does not read their answers. */
+  function waitForHost(): void {
+    if (input.isPaused()) return;
+    input.pause();
+    output.once('drain', () => (closed ? undefined : input.resume()));
   }
 
   const refuse = (id: unknown, code: number, message: string): void => {
@@ -87,6 +96,8 @@ export function newLineTransport(input: Readable, output: Writable): Transport {
 }
 
 const DECODER = new TextDecoder();
+
+const UNREAD = `more than ${HOST_UNREAD_BYTES_MAX} bytes wait for it`;
 
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;

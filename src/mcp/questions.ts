@@ -7,7 +7,7 @@ import type { Ingress } from '../../schemas/event.ts';
 import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { shownArguments } from '../../schemas/tool-call.ts';
-import { allowing, denying, fulfilling } from '../core/answers.ts';
+import { allowing, denying, eliciting, fulfilling } from '../core/answers.ts';
 import { type PersonEffect, isElicitation, questionDigest } from '../core/status.ts';
 import { commandFor } from '../shown/shell-word.ts';
 
@@ -20,14 +20,11 @@ export interface CallToken {
   readonly question: Digest;
 }
 
-export const hostQuestionOf = (action: PersonEffect): Digest =>
-  isElicitation(action) ? action.question : questionDigest(action);
-
 export const tokenOf = (action: PersonEffect): CallToken => ({
   session: action.session_id,
   batch_id: action.batch_id,
   call_id: action.call_id,
-  question: hostQuestionOf(action),
+  question: questionDigest(action),
 });
 
 /** What to do so that the call goes on; `place` names the data directory in commands, where it is not the usual one. */
@@ -47,7 +44,7 @@ const formGiven = (action: PersonEffect): JsonObject | undefined =>
   action.kind === 'agent.custom_tool_use' ? action.output_schema : undefined;
 
 /** The key of the one question that a result asks: the title of its form, where that is a plain name. */
-function keyOf(action: PersonEffect): string {
+export function keyOf(action: PersonEffect): string {
   const form = isElicitation(action) ? action.asked.schema : formGiven(action);
   const title = form?.['title'];
   return typeof title === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(title) ? title : 'answer';
@@ -57,14 +54,15 @@ function keyOf(action: PersonEffect): string {
 export function askHost(action: PersonEffect, state: string): InputRequiredResult {
   return inputRequired({
     requestState: state,
-    inputRequests: {
-      [keyOf(action)]: inputRequired.elicit({
-        message: messageOf(action),
-        requestedSchema: formOf(action) as FormSchema,
-      }),
-    },
+    inputRequests: { [keyOf(action)]: inputRequired.elicit(hostForm(action)) },
   });
 }
+
+/** The question as the form that the person of the host fills in. */
+export const hostForm = (action: PersonEffect): { readonly message: string; readonly requestedSchema: FormSchema } => ({
+  message: messageOf(action),
+  requestedSchema: formOf(action) as FormSchema,
+});
 
 /** Tells the host that it may go on when a person has answered at refold; a host that can show it shows it. */
 export function tellHost(message: string, state: string, canShow: boolean): InputRequiredResult {
@@ -129,17 +127,21 @@ const isPlain = ({ type }: Readonly<Record<string, unknown>>): boolean => typeof
 const isChoices = ({ type, items }: Readonly<Record<string, unknown>>): boolean =>
   type === 'array' && isPlainObject(items) && (items['enum'] !== undefined || items['anyOf'] !== undefined);
 
+interface Given {
+  readonly by: string;
+  /** The key of the question among the responses. */
+  readonly key: string;
+}
+
 /** What the person of the host answered; null when they did not. */
-export function hostAnswer(action: PersonEffect, responses: unknown, by: string): Ingress | null {
-  const response = isPlainObject(responses) ? responses[keyOf(action)] : undefined;
+export function hostAnswer(action: PersonEffect, responses: unknown, { by, key }: Given): Ingress | null {
+  const response = isPlainObject(responses) && Object.hasOwn(responses, key) ? responses[key] : undefined;
   if (!isPlainObject(response)) return null;
   const { action: chosen } = response;
   if (chosen !== 'accept' && chosen !== 'decline') return null;
   const content = isPlainObject(response['content']) ? (response['content'] as JsonObject) : {};
   if (isElicitation(action)) {
-    const { batch_id, call_id, attempt, question } = action;
-    const answer = { kind: 'user.elicitation_result', batch_id, call_id, attempt, question, by } as const;
-    return chosen === 'accept' ? { ...answer, action: 'accept', content } : { ...answer, action: 'decline' };
+    return eliciting(action, by, chosen === 'accept' ? { action: 'accept', content } : { action: 'decline' });
   }
   return action.kind === 'agent.tool_use'
     ? decided(action, { chosen, decision: content['decision'] }, by)

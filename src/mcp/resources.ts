@@ -1,9 +1,11 @@
-// What a host may read of its session: the state and the timeline, each as one JSON text made when it is read. Nothing can be
-// written, and there are no templates.
+// What a host may read: the state and the timeline of its session, each as one JSON text made when it is read, and the blobs that
+// results name. Nothing can be written, and there are no templates.
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Resource } from '@modelcontextprotocol/server';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import { canonicalText } from '../../schemas/canonical.ts';
-import type { SessionId } from '../../schemas/ids.ts';
-import { HOST_TIMELINE_TURNS_MAX } from '../../schemas/limits.ts';
+import { sniffMediaType } from '../../schemas/content.ts';
+import { Digest, type SessionId } from '../../schemas/ids.ts';
+import { HOST_BLOB_BYTES_MAX, HOST_TIMELINE_TURNS_MAX } from '../../schemas/limits.ts';
 import type { EngineClient } from '../client/client.ts';
 import { must } from '../client/must.ts';
 import { foldStored } from '../client/watch/stored-stream.ts';
@@ -29,6 +31,8 @@ export const listedResources = (session: SessionId): Resource[] =>
   }));
 
 export async function readResource(client: EngineClient, session: SessionId, uri: string): Promise<ReadResourceResult> {
+  const ref = uri.startsWith(BLOB_URI) ? uri.slice(BLOB_URI.length) : null;
+  if (Digest.is(ref)) return { contents: [await readBlob(client, uri, ref)] };
   const name = (Object.keys(RESOURCES) as readonly ResourceName[]).find((known) => uriOf(session, known) === uri);
   if (name === undefined) {
     const known = listedResources(session).map((resource) => resource.uri);
@@ -37,6 +41,38 @@ export async function readResource(client: EngineClient, session: SessionId, uri
   }
   const text = name === 'state' ? await stateText(client, session) : await timelineText(client, session);
   return { contents: [{ uri, mimeType: MEDIA_TYPE, text }] };
+}
+
+/** The address of a blob: results name what they do not bring. */
+const BLOB_URI = 'refold://blob/';
+
+export const blobUri = (ref: Digest): string => `${BLOB_URI}${ref}`;
+
+async function readBlob(
+  client: EngineClient,
+  uri: string,
+  ref: Digest,
+): Promise<ReadResourceResult['contents'][number]> {
+  const found = await client.getBlob(ref)();
+  if (isLeft(found)) throw new ProtocolError(ProtocolErrorCode.ResourceNotFound, found.left.message, { uri });
+  const bytes = found.right;
+  if (bytes.length > HOST_BLOB_BYTES_MAX) {
+    const message = `the blob has ${bytes.length} bytes, more than the ${HOST_BLOB_BYTES_MAX} that are sent`;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, message, { uri });
+  }
+  const text = textOf(bytes);
+  if (text !== null) return { uri, mimeType: 'text/plain', text };
+  const mimeType = sniffMediaType(bytes.subarray(0, 64)) ?? 'application/octet-stream';
+  return { uri, mimeType, blob: Buffer.from(bytes).toString('base64') };
+}
+
+/** Null when the bytes are not UTF-8, or hold a zero. */
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    return bytes.includes(0) ? null : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 async function stateText(client: EngineClient, session: SessionId): Promise<string> {

@@ -1,6 +1,6 @@
 // Serves one host on two streams: the stdio binding of MCP.
 import type { Readable, Writable } from 'node:stream';
-import { createRequestStateCodec } from '@modelcontextprotocol/server';
+import { type McpRequestContext, createRequestStateCodec } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { HOST_STATE_TTL_S, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
 import type { Clock } from '../clock.ts';
@@ -34,10 +34,10 @@ export async function serveHost(
 ): Promise<void> {
   const codec = newCodec(key);
   const wire = newLineTransport(streams.input, streams.output);
-  const factory = () => {
-    const server = newMcpServer({ host, codec, ...options });
-    const untell = tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined));
-    Object.assign(server, { onclose: untell });
+  const untells: (() => void)[] = [];
+  const factory = ({ era }: McpRequestContext) => {
+    const server = newMcpServer({ host, codec, ...options }, era);
+    untells.push(tellOfTools(host, () => void server.sendToolListChanged().catch(() => undefined)));
     return server;
   };
   const gone = new Promise<void>((resolve) => {
@@ -57,6 +57,7 @@ export async function serveHost(
   try {
     await Promise.race([gone, host.lost]);
   } finally {
+    for (const untell of untells) untell();
     await handle.close();
   }
 }

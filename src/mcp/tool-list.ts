@@ -1,18 +1,23 @@
 // The effective tools of a session as MCP lists them. What the annotations say comes from the spec that the session judges by.
-import type { Tool } from '@modelcontextprotocol/server';
+import type { ProtocolEra, Tool } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
+import type { EndedCall } from './call-ends.ts';
 
 /** In the order of the session. A run that waits for its host session lists what will be there. */
-export const listedTools = ({ effective_tools }: SessionState): Tool[] => effective_tools.ordered_tools.map(toolOf);
+export const listedTools = ({ effective_tools }: SessionState, era: ProtocolEra): Tool[] =>
+  effective_tools.ordered_tools.map((spec) => ({ ...toolOf(spec), ...(era === 'legacy' ? MAY_BE_TASK : {}) }));
+
+/** In 2025-11-25 a host asks for a task where the tool permits it; later the server decides. */
+const MAY_BE_TASK = { execution: { taskSupport: 'optional' } } as const;
 
 export const specOf = ({ effective_tools }: SessionState, name: string): ToolSpec | undefined =>
   effective_tools.ordered_tools.find(({ tool_name }) => tool_name === name);
 
 function toolOf(spec: ToolSpec): Tool {
   const { tool_name, description, read_only, destructive, idempotent, open_world } = spec;
-  const output = outputSchemaOf(spec);
+  const output = promisedBy(spec);
   return {
     name: tool_name,
     description,
@@ -27,8 +32,14 @@ function toolOf(spec: ToolSpec): Tool {
   };
 }
 
+/** The schema of the data that the host was promised with the result of a call. */
+export function outputSchemaOf(state: SessionState, { call }: EndedCall): JsonObject | undefined {
+  const spec = specOf(state, call.tool_name);
+  return spec === undefined ? undefined : promisedBy(spec);
+}
+
 /** The fold answers for a workflow without data, so that its schema would promise what no result has. */
-export const outputSchemaOf = ({ executor, output_schema }: ToolSpec): JsonObject | undefined =>
+const promisedBy = ({ executor, output_schema }: ToolSpec): JsonObject | undefined =>
   executor.kind === 'workflow' ? undefined : output_schema;
 
 /** Arguments are an object whatever the schema says; MCP wants the schema to say it, too. */

@@ -1,8 +1,6 @@
 // Calls that a person must answer, as a host meets them: in the old protocol as an error that names the command, in the new one
 // as `input_required`, and through the host's person only where the server was told that their answers count.
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Ingress } from '../../schemas/event.ts';
-import { must } from '../../src/client/must.ts';
 import { allowing, denying } from '../../src/core/answers.ts';
 import { type RequiredAction, requiredActions } from '../../src/core/status.ts';
 import { type ConnectOptions, type Hosted, newHosted } from '../support/mcp/hosted.ts';
@@ -15,14 +13,6 @@ const FORMS = { elicitation: { form: {} } } as const;
 
 const actions = (): readonly RequiredAction[] => requiredActions(hosted.host.state());
 const first = (): RequiredAction => actions()[0] ?? expect.fail('no call waits for a person');
-
-/** The events of one kind in the log. */
-async function recorded(kind: Ingress['kind']) {
-  const records = await must(hosted.host.client.records(hosted.host.session));
-  return records
-    .flatMap((record) => (record.kind === 'commit' ? record.events : []))
-    .filter((event) => event.kind === kind);
-}
 
 type Text = { readonly content: readonly { readonly text: string }[]; readonly isError?: boolean };
 
@@ -68,7 +58,7 @@ describe('in the old protocol, without the answers of the host', () => {
     expect(later.content[0]?.text).toMatch(new RegExp(`^error: busy: .*${call_id}.*refold approve`));
     await hosted.host.submit(denying(first(), 'me'));
     await vi.waitUntil(() => hosted.host.state().active_tool_batch === null);
-    expect(await recorded('ToolCallsObserved')).toHaveLength(1);
+    expect(await hosted.recorded('ToolCallsObserved')).toHaveLength(1);
     const again = client.callTool({ name: 'look', arguments: { at: 'a' } });
     await hosted.passes();
     expect((await again).isError).toBeUndefined();
@@ -110,7 +100,7 @@ describe('in the new protocol', () => {
     expect(asked[0]).toMatchObject({ message: expect.stringContaining('refold approve') as string });
     expect(asked[0]).toMatchObject({ requestedSchema: { properties: {} } });
     await vi.waitUntil(() => hosted.clock.pending() === 1);
-    expect(await recorded('user.tool_confirmation')).toEqual([]);
+    expect(await hosted.recorded('user.tool_confirmation')).toEqual([]);
     expect(hosted.ran).toEqual([]);
     await hosted.host.submit(denying(first(), 'operator'));
     expect((await called).isError).toBe(true);
@@ -127,7 +117,7 @@ describe('in the new protocol', () => {
     await hosted.passes();
     const { isError } = await called;
     expect(isError === true).toBe(result === 'deny');
-    const confirmed = await recorded('user.tool_confirmation');
+    const confirmed = await hosted.recorded('user.tool_confirmation');
     expect(confirmed).toMatchObject([{ result, by: 'mcp-host:test-host' }]);
     const digest = (confirmed[0] as { readonly arguments_digest?: string }).arguments_digest ?? 'none';
     expect(asked).toMatchObject([{ message: expect.stringContaining(digest) as string }]);
@@ -170,7 +160,7 @@ describe('what a host brings back', () => {
     const inputResponses = { answer: { action: 'accept', content: { decision: 'allow' } } };
     const { version } = hosted.host.state();
     for (const requestState of [`${state}x`, state.slice(1), 'v1.e30.AAAA', '']) {
-      await expect(raw({ requestState, inputResponses })).rejects.toThrow(/state/i);
+      await expect(raw({ requestState, inputResponses })).rejects.toThrow('Invalid or expired requestState');
     }
     expect(hosted.host.state().version).toBe(version);
     expect(hosted.ran).toEqual([]);
@@ -183,7 +173,7 @@ describe('what a host brings back', () => {
     await vi.waitUntil(() => hosted.host.state().active_tool_batch === null);
     const inputResponses = { answer: { action: 'accept', content: { decision: 'allow' } } };
     expect((await raw({ requestState, inputResponses })).isError).toBe(true);
-    expect(await recorded('user.tool_confirmation')).toHaveLength(1);
+    expect(await hosted.recorded('user.tool_confirmation')).toHaveLength(1);
     expect(hosted.ran).toEqual([]);
   });
 

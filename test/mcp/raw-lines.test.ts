@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits.ts';
+import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX, HOST_UNREAD_BYTES_MAX } from '../../schemas/limits.ts';
 import { newLineReader } from '../../src/mcp/line-transport.ts';
 import { type Hosted, newHosted } from '../support/mcp/hosted.ts';
 
@@ -161,6 +161,21 @@ describe('lines', () => {
     expect(reader(bytes('x'))).toEqual([null]);
     expect(reader(bytes('yyyy\nz\n')).map((line) => Buffer.from(line ?? []).toString())).toEqual(['z']);
   });
+});
+
+test('a host that does not read is not read from, and its connection ends once too much waits for it', async () => {
+  hosted = await newHosted();
+  const input = new PassThrough();
+  const output = new PassThrough({ highWaterMark: 1_024 });
+  const served = hosted.serve(input, output);
+  input.write(`${JSON.stringify(HELLO)}\n`);
+  for (let id = 0; id < 100; id += 1) input.write(`${JSON.stringify(request(id, 'tools/list'))}\n`);
+  await vi.waitUntil(() => input.isPaused());
+  expect(output.writableLength + output.readableLength).toBeLessThan(HOST_UNREAD_BYTES_MAX);
+  output.resume();
+  await vi.waitUntil(() => !input.isPaused());
+  input.end();
+  await expect(served).resolves.toBeUndefined();
 });
 
 test('a stream that ends at once ends the server', async () => {

@@ -1,10 +1,11 @@
 // What a host lists and calls, over the client of the SDK, in the old protocol and in the new one.
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { EventOfKind } from '../../schemas/event.ts';
 import { brand } from '../../schemas/ids.ts';
 import { must } from '../../src/client/must.ts';
 import { HOST_CALLS_WAITING_MAX } from '../../schemas/limits.ts';
-import { COUNT, LOOK, SLOW, type Hosted, newHosted } from '../support/mcp/hosted.ts';
+import { COUNT, LOOK, MORE_TOOLS, SLOW, type Hosted, newHosted } from '../support/mcp/hosted.ts';
 
 let hosted: Hosted;
 afterEach(() => hosted.close());
@@ -40,6 +41,22 @@ describe.each([false, true])('modern: %s', (modern) => {
     expect(hosted.host.state().run?.config.provider).toBe('external');
   });
 
+  test('data that is too long for its event comes with the result, and fits the schema of the tool', async () => {
+    hosted = await newHosted({ tools: MORE_TOOLS });
+    const client = await hosted.connect({ modern });
+    const called = client.callTool({ name: 'large', arguments: {} });
+    await hosted.passes();
+    expect(await called).toMatchObject({ structuredContent: { text: 'x'.repeat(10_000) } });
+    const [{ result, data_ref, output_verdict } = expect.fail('no settlement')] = (await hosted.recorded(
+      'ToolCallSettled',
+    )) as readonly EventOfKind<'ToolCallSettled'>[];
+    expect({ data: result.data, data_ref, output_verdict }).toMatchObject({
+      data: undefined,
+      data_ref: { bytes: 10_011 },
+      output_verdict: { valid: true },
+    });
+  });
+
   test('a failure, and arguments that do not fit the schema, are results that say so', async () => {
     hosted = await newHosted();
     const client = await hosted.connect({ modern });
@@ -56,7 +73,7 @@ describe.each([false, true])('modern: %s', (modern) => {
     const client = await hosted.connect({ modern });
     const refused = client.callTool({ name: 'nothing', arguments: {} });
     await expect(refused).rejects.toThrow(ProtocolError);
-    await expect(refused).rejects.toThrow(/there is no tool "nothing"/);
+    await expect(refused).rejects.toThrow('there is no tool "nothing"; list the tools again');
     expect(hosted.host.state().version).toBe(0);
   });
 
@@ -69,7 +86,9 @@ describe.each([false, true])('modern: %s', (modern) => {
     await host.submit({ kind: 'ToolOverridesSet', scope: 'session', disable });
     await vi.waitUntil(() => told > 0);
     expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('count');
-    await expect(client.callTool({ name: 'count', arguments: {} })).rejects.toThrow(/there is no tool/);
+    await expect(client.callTool({ name: 'count', arguments: {} })).rejects.toThrow(
+      'there is no tool "count"; list the tools again',
+    );
   });
 });
 
@@ -109,7 +128,7 @@ describe('batches', () => {
     const kept = client.callTool(look('b'));
     await vi.waitUntil(() => hosted.host.calls.open() === 2);
     stop.abort();
-    await expect(called).rejects.toThrow(/abort/i);
+    await expect(called).rejects.toThrow('This operation was aborted');
     await vi.waitUntil(() => hosted.host.calls.open() === 1);
     await hosted.passes();
     await kept;
@@ -176,7 +195,19 @@ test('state and timeline are read as they are; other names are refused', async (
   };
   const { state, state_digest } = await must(hosted.host.client.session(session));
   expect(await read('state')).toEqual({ state, state_digest });
+  const bytes = Uint8Array.of(0xff, 0, 1);
+  const ref = await must(hosted.host.client.putBlob(bytes));
+  const blob = Buffer.from(bytes).toString('base64');
+  const file = { uri: `refold://blob/${ref}`, mimeType: 'application/octet-stream', blob };
+  expect(await client.readResource({ uri: file.uri })).toMatchObject({ contents: [file] });
+  for (const uri of [`refold://blob/sha256:${'0'.repeat(64)}`, 'refold://blob/', `${file.uri}/..`]) {
+    await expect(client.readResource({ uri })).rejects.toThrow(ProtocolError);
+  }
   expect(await read('timeline')).toMatchObject({ session, turns: [{ turn: 1, calls: [{ status: 'succeeded' }] }] });
-  await expect(read('../other/state')).rejects.toThrow(/there is no resource/);
-  await expect(client.readResource({ uri: 'file:///etc/passwd' })).rejects.toThrow(/there is no resource/);
+  await expect(read('../other/state')).rejects.toThrow(
+    `there is no resource refold://session/${session}/../other/state.`,
+  );
+  await expect(client.readResource({ uri: 'file:///etc/passwd' })).rejects.toThrow(
+    'there is no resource file:///etc/passwd.',
+  );
 });

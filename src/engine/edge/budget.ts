@@ -21,7 +21,7 @@ export interface RequestBudget extends CheckWaits {
   schemaSteps: number;
   /** Milliseconds of such checks on the other thread. */
   schemaMs: number;
-  /** Bytes of arguments that are read from blobs. */
+  /** Bytes of arguments and of data that are read from blobs. */
   argumentBytes: number;
   /** Characters of events that are searched for the calls to undo. */
   undoChars: number;

@@ -29,6 +29,7 @@ import type { SessionTimes } from './session-times.ts';
 import { findContentFault } from './content-check.ts';
 import { answerVerdict, questionFault } from './question-check.ts';
 import { type SchemaCheck, clipVerdict } from './schema-check.ts';
+import { storedData } from './stored-data.ts';
 import { admitTools } from './tool-definitions.ts';
 
 export interface EdgePorts {
@@ -146,13 +147,13 @@ const jitter = (ports: EdgePorts, { retryable }: { readonly retryable?: boolean 
 function outputVerdict(
   ports: EdgeWork,
   { active_tool_batch: batch, tool_registry }: SessionState,
-  { call_id, result }: Pick<EventOfKind<'user.custom_tool_result'>, 'call_id' | 'result'>,
+  { call_id, result, data_ref }: Pick<EventOfKind<'ToolCallSettled'>, 'call_id' | 'result' | 'data_ref'>,
 ): Soon<SchemaVerdict | undefined> {
   const planned = batch === null ? undefined : plannedOf(batch.plan, call_id)?.call;
   const tool = planned === undefined ? undefined : tool_registry[planned.tool_id];
   // The definition may have been replaced since the call was planned: then its schema does not apply to this call.
   if (tool?.output_schema === undefined || tool.tool_ref !== planned?.tool_ref || !result.success) return undefined;
-  return ports.checkOutput(tool, result.data ?? null, ports.budget);
+  return andThen(result.data ?? storedData(ports, data_ref), (data) => ports.checkOutput(tool, data, ports.budget));
 }
 
 async function prepareCalls(

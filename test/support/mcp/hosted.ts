@@ -5,10 +5,11 @@ import { PassThrough } from 'node:stream';
 import { vi } from 'vitest';
 import { Client } from '@modelcontextprotocol/client';
 import type { ClientCapabilities, Transport } from '@modelcontextprotocol/client';
-import { type Executor, combineExecutors } from '../../../bridge/executors/executors.ts';
+import { type CallContext, type Executor, combineExecutors } from '../../../bridge/executors/executors.ts';
 import { runBridge } from '../../../bridge/loop.ts';
 import { BRIDGE } from '../../../schemas/access.ts';
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
+import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import { type SessionId, brand } from '../../../schemas/ids.ts';
 import { HOST_WINDOW_MS } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
@@ -46,6 +47,17 @@ const PERSON = tool('ask_user', {
   output_schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
 });
 const TOOLS = [LOOK, COUNT, SLOW, RISKY, PERSON];
+/** Runs until it is stopped. */
+export const HALTS = tool('halts', { interrupt_behavior: 'cancel', parallelism_hint: { parallel_safe: true } });
+/** Asks a person while it runs, and says what the person said. */
+export const ASKS = tool('asks', { parallelism_hint: { parallel_safe: true } });
+/** Asks twice: each question ends an attempt. */
+export const ROUNDS = tool('rounds', { parallelism_hint: { parallel_safe: true } });
+/** Its result has more data than an event holds. */
+export const LARGE = tool('large', {
+  output_schema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+});
+export const MORE_TOOLS = [...TOOLS, HALTS, ASKS, ROUNDS, LARGE];
 
 export interface HostedOptions {
   readonly hostAnswers?: boolean;
@@ -58,6 +70,8 @@ export interface Hosted {
   readonly clock: VirtualClock;
   /** The arguments of each call that ran, in order. */
   readonly ran: readonly string[];
+  /** The events of one kind in the log. */
+  readonly recorded: (kind: Ingress['kind']) => Promise<readonly IngressEvent[]>;
   /** Lets the calls of `slow` end. */
   readonly release: () => void;
   /** Lets the batch begin once so many calls wait for one, or for their end. */
@@ -118,6 +132,11 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
       host,
       clock,
       ran,
+      recorded: async (kind) => {
+        const records = await must(engine.client.records(host.session));
+        const events = records.flatMap((record) => (record.kind === 'commit' ? record.events : []));
+        return events.filter((event) => event.kind === kind);
+      },
       release,
       passes: async (calls = 1) => {
         await vi.waitUntil(() => host.calls.open() >= calls, { timeout: 20_000 });
@@ -164,13 +183,38 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
 
 const executorOf = (ran: string[], released: Promise<void>): Executor => ({
   tools: ['*'],
-  run: async ({ call_id: _id, tool_id }, args) => {
+  resumes: true,
+  run: async ({ call_id: _id, tool_id }, args, context) => {
     ran.push(`${tool_id} ${JSON.stringify(args)}`);
     if (tool_id === SLOW.tool_id) await released;
+    if (tool_id === HALTS.tool_id) await aborted(context.signal);
+    if (tool_id === ASKS.tool_id) return said(await context.ask?.(question('name')));
+    if (tool_id === ROUNDS.tool_id) return nextRound(context.resume);
+    if (tool_id === LARGE.tool_id) return { success: true, text: 'large', data: { text: 'x'.repeat(10_000) } };
     if (args['fail'] === true) return { success: false, code: 'broken', text: 'error: broken: it broke' };
     return { success: true, text: `ran ${tool_id}`, ...(tool_id === COUNT.tool_id ? { data: { n: ran.length } } : {}) };
   },
 });
+
+const question = (field: string) => ({
+  message: `Which ${field}?`,
+  schema: { type: 'object', properties: { [field]: { type: 'string' } }, required: [field] },
+});
+
+const said = (answer: unknown) => ({ success: true, text: `said ${JSON.stringify(answer)}` });
+
+/** Asks for a name, then for a color; then says both. */
+function nextRound(resume: CallContext['resume']) {
+  const answers = JSON.parse(resume?.state ?? '[]') as unknown[];
+  if (resume?.answer !== undefined) answers.push(resume.answer.content);
+  const field = ['name', 'color'][answers.length];
+  return field === undefined ? said(answers) : { ask: question(field), state: JSON.stringify(answers) };
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((_resolve, fail) => {
+    signal.addEventListener('abort', () => fail(new Error('stopped')), { once: true });
+  });
 
 /** The client's end of two streams of JSON lines. */
 function pipeTransport(input: PassThrough, output: PassThrough): Transport {
