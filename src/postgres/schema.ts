@@ -1,6 +1,7 @@
 // Makes the schema, and refuses a database that an engine must not write to.
 import type { Connection, Row } from './driver.ts';
-import { refuse } from '../journal/refusal.ts';
+import { reject } from '../../schemas/rejection.ts';
+import { Refusal } from '../journal/refusal.ts';
 import { inTransaction } from './pool.ts';
 import { FUNCTIONS } from './schema-functions.ts';
 import { SCHEMA_VERSION, TABLES } from './schema-tables.ts';
@@ -32,9 +33,14 @@ export async function requireSchema(connection: Connection, shown: string): Prom
   refuseServer(await readServer(connection), shown);
   const version = await readVersion(connection);
   if (version === null) {
-    refuse('outdated', `${shown} has no schema refold; make it: refold journal init --journal URL`);
+    refuse(`${shown} has no schema refold; make it: refold journal init --journal URL`);
   }
   refuseVersion(version, shown);
+}
+
+/** Whoever named the database must change it, or name another. */
+function refuse(message: string): never {
+  throw new Refusal(reject('invalid_value', '/journal', message));
 }
 
 const SERVER = `
@@ -46,20 +52,19 @@ const readServer = async (connection: Connection): Promise<Row> => (await connec
 
 function refuseServer(server: Row, shown: string): void {
   if (Number(server['release']) < SERVER_MIN) {
-    refuse('storage_failed', `${shown} is older than PostgreSQL 14; use a newer server`);
+    refuse(`${shown} is older than PostgreSQL 14; use a newer server`);
   }
   if (server['is_standby'] === true) {
-    refuse('storage_failed', `${shown} is a standby, which takes no writes; name the primary`);
+    refuse(`${shown} is a standby, which takes no writes; name the primary`);
   }
   if (server['encoding'] !== 'UTF8') {
     refuse(
-      'storage_failed',
       `${shown} has the encoding ${String(server['encoding'])}; make a database with UTF8: createdb --encoding UTF8 --template template0`,
     );
   }
   for (const name of ['fsync', 'full_page_writes', 'synchronous_commit']) {
     if (server[name] !== 'off') continue;
-    refuse('storage_failed', `${shown} has ${name} off, so a crash may lose acknowledged events; turn it on`);
+    refuse(`${shown} has ${name} off, so a crash may lose acknowledged events; turn it on`);
   }
 }
 
@@ -77,7 +82,6 @@ function refuseVersion(version: number, shown: string): void {
   const next =
     version === 0 ? 'it is not of refold: name another database' : 'use the refold version that made it, or another database';
   refuse(
-    'outdated',
     `the schema refold of ${shown} has version ${version === 0 ? 'none' : version}; this engine reads version ${SCHEMA_VERSION} only; ${next}`,
   );
 }

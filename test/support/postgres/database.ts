@@ -11,23 +11,21 @@ export interface Server {
   readonly stop: () => Promise<void>;
 }
 
+type Group = (name: string, tests: () => void) => void;
+
 const named = process.env['REFOLD_TEST_POSTGRES'] ?? '';
 const bin = await installedServer();
-const isMissing = named === '' && bin === null;
 
-/** `describe` where a server can be had; elsewhere the run says what it skips, and in CI it fails. */
-export const describePostgres: typeof describe = isMissing && process.env['CI'] !== '1' ? told(describe.skip) : describe;
+if (bin === null && process.env['CI'] !== '1') {
+  const next = named === '' ? 'or name a server in REFOLD_TEST_POSTGRES' : 'for those that stop a server';
+  process.stderr.write(`skipped: tests of PostgreSQL; install its server (Debian: postgresql), ${next}\n`);
+}
+
+/** A group of tests where a server can be had; elsewhere the run says that it skips them, and in CI it fails. */
+export const describePostgres: Group = describe.skipIf(named === '' && bin === null && process.env['CI'] !== '1');
 
 /** The same for tests that start, stop and damage a server of their own. */
-export const describeCluster: typeof describe =
-  bin === null && process.env['CI'] !== '1' ? told(describe.skip) : describe;
-
-function told(skip: typeof describe): typeof describe {
-  process.stderr.write(
-    'skipped: tests of PostgreSQL; install its server (Debian: postgresql), or name one in REFOLD_TEST_POSTGRES\n',
-  );
-  return skip;
-}
+export const describeCluster: Group = describe.skipIf(bin === null && process.env['CI'] !== '1');
 
 export function requireBinaries(): string {
   if (bin === null) throw new Error('no PostgreSQL server is installed below /usr/lib/postgresql');
