@@ -2,9 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import { must } from '../../src/client/must.ts';
-import { backgroundClock } from '../../src/clock.ts';
 import type { Journal } from '../../src/journal/journal.ts';
-import { type PostgresStores, openPostgresStores } from '../../src/postgres/postgres-stores.ts';
+import type { PostgresStores } from '../../src/postgres/postgres-stores.ts';
 import { outcome } from '../support/journal/outcomes.ts';
 import {
   commitAt,
@@ -20,6 +19,7 @@ import {
 } from '../support/journal/samples.ts';
 import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
 import { type Cut, type Proxy, openProxy } from '../support/postgres/proxy.ts';
+import { closeStores, openStores } from '../support/postgres/stores.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
 
 describePostgres('a write whose connection is lost', () => {
@@ -28,13 +28,6 @@ describePostgres('a write whose connection is lost', () => {
   let proxy: Proxy;
   let stores: PostgresStores;
   let journal: Journal;
-  const open = async (url: string): Promise<PostgresStores> =>
-    await must(openPostgresStores(url, { clock: backgroundClock, onWrite: () => undefined }));
-  const close = async (opened: PostgresStores): Promise<void> => {
-    await opened.journal.close();
-    await opened.blobs.close();
-  };
-
   beforeAll(async () => {
     server = await openServer();
     database = await createDatabase(server);
@@ -47,11 +40,11 @@ describePostgres('a write whose connection is lost', () => {
     await database.empty();
     const { port } = new URL(database.url);
     proxy = await openProxy(Number(port === '' ? 5_432 : port));
-    stores = await open(Object.assign(new URL(database.url), { port: String(proxy.port), hostname: '127.0.0.1' }).href);
+    stores = await openStores(Object.assign(new URL(database.url), { port: String(proxy.port), hostname: '127.0.0.1' }).href);
     ({ journal } = stores);
   });
   afterEach(async () => {
-    await close(stores);
+    await closeStores(stores);
     await proxy.close();
   });
 
@@ -167,8 +160,8 @@ describePostgres('a write whose connection is lost', () => {
         }),
       );
     }
-    await close(stores);
-    stores = await open(database.url);
+    await closeStores(stores);
+    stores = await openStores(database.url);
     for (const id of ids) expect(await readIds(stores.journal, id)).toEqual(kept.get(id));
   });
 

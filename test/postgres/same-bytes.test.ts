@@ -7,16 +7,15 @@ import type { SessionId } from '../../schemas/ids.ts';
 import type { Blobs } from '../../src/blobs/blobs.ts';
 import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
 import { must } from '../../src/client/must.ts';
-import { backgroundClock } from '../../src/clock.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { openLevelJournal } from '../../src/journal/level-journal.ts';
-import { openPostgresStores } from '../../src/postgres/postgres-stores.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { A, Talk, callsIn, ingress, settled, started } from '../support/engine/world.ts';
 import { readAll, session, tombstoneOf } from '../support/journal/samples.ts';
 import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
+import { openStores } from '../support/postgres/stores.ts';
 import { testPackage } from '../support/tools.ts';
 
 interface Stores {
@@ -127,9 +126,7 @@ describePostgres('the journal in PostgreSQL', () => {
         journal: await must(openLevelJournal(join(directory, 'journal'))),
         blobs: await must(openFileBlobs(join(directory, 'blobs'))),
       }));
-      const postgres = await drive(() =>
-        must(openPostgresStores(database.url, { clock: backgroundClock, onWrite: () => undefined })),
-      );
+      const postgres = await drive(() => openStores(database.url));
       const [expected, found] = [await contents(level), await contents(postgres)];
       expect(found).toEqual(expected);
       const commits = await readAll(postgres.journal, LONG);
