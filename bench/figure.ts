@@ -6,6 +6,8 @@ export interface Bench {
   readonly quick: boolean;
   /** Also measures the sizes that take long. */
   readonly full: boolean;
+  /** The URL of a database for a journal; absent where none is measured. */
+  readonly journal?: string;
   /** A new directory on the measured disk; removed at the end. */
   directory(): Promise<string>;
   /** Prints what is being measured. */

@@ -14,6 +14,7 @@ import { position } from './figures/position.ts';
 import { readers } from './figures/readers.ts';
 import { replay } from './figures/replay.ts';
 import { restart } from './figures/restart.ts';
+import { sharedJournal } from './figures/shared-journal.ts';
 import { startup } from './figures/startup.ts';
 import { turn } from './figures/turn.ts';
 
@@ -31,6 +32,7 @@ export const FIGURES: readonly Figure[] = [
   startup,
   memory,
   journals,
+  sharedJournal,
   deltas,
   readers,
   decode,

@@ -46,10 +46,11 @@ async function main(): Promise<void> {
 }
 
 async function measureAll(options: Options, disk: string, directory: Bench['directory']): Promise<Result> {
-  const { quick, full, figures } = options;
+  const { quick, full, figures, journal } = options;
   const notes = await firstNotes(quick, disk);
   const failures: Result['failures'][number][] = [];
-  const bench: Bench = { quick, full, directory, progress, note: (text) => notes.push(text) };
+  const note = (text: string): void => void notes.push(text);
+  const bench: Bench = { quick, full, directory, progress, note, ...(journal === undefined ? {} : { journal }) };
   const measure = async ({ name, run }: Figure): Promise<Result['rows']> => {
     progress(name);
     try {

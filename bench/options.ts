@@ -8,6 +8,7 @@ export const USAGE = `usage: bench [options]
   --full         also the sizes that take long: a log of 1,000,000 events
   --only NAME    measure this figure only; may be repeated
   --disk DIR     write the measured files below DIR (default: the system's temporary directory)
+  --journal URL  also the journal in this PostgreSQL database, which keeps the sessions of the bench
   --json         print one JSON object instead of a table
 `;
 
@@ -22,6 +23,7 @@ export interface Options {
   readonly json: boolean;
   readonly help: boolean;
   readonly disk: string | undefined;
+  readonly journal: string | undefined;
   readonly figures: readonly Figure[];
 }
 
@@ -39,6 +41,7 @@ export function readOptions(args: readonly string[], all: readonly Figure[]): Op
     json: values.json ?? false,
     help: values.help ?? false,
     disk: values.disk,
+    journal: values.journal,
     figures: only.length === 0 ? all : all.filter(({ name }) => only.includes(name)),
   };
 }
@@ -54,6 +57,7 @@ function parse(args: readonly string[]) {
       json: flag,
       help: flag,
       disk: text,
+      journal: text,
       only: { ...text, multiple: true },
     } as const;
     return parseArgs({ args: [...args], options, strict: true }).values;

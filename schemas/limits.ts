@@ -781,3 +781,12 @@ export const SIM_TIMERS_MAX = 50_000;
 export const SIM_PATIENCE_MS = 900_000;
 /** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
 export const SIM_SHRINKS_MAX = 300;
+
+/** How long an engine owns partitions of a shared journal after it last renewed them, in milliseconds by the database's clock. */
+export const TENURE_MS = 6_000;
+/** How often an engine renews them, in milliseconds. */
+export const TENURE_RENEWED_MS = 2_000;
+/** Connections of an engine to PostgreSQL for reads and blobs; two more write events. Further reads wait. */
+export const POSTGRES_READS_MAX = 4;
+/** Commits that one transaction removes from a deleted session in PostgreSQL. */
+export const SWEPT_COMMITS = 1_000;

@@ -27,6 +27,7 @@ export const REJECTIONS = {
   internal:
     'The engine met a fault of its own. Read what is recorded before you send the request again, and report the fault.',
   in_use: 'Another process has it open, and only one process may. Use that process through the client, or stop it.',
+  not_owner: 'Another engine owns the session now. Ask that engine, or read the session again.',
   storage_unknown: 'The journal did not answer. Look up the event id before you send the event again.',
   damaged: 'The stored stream does not verify. Restore it from an export or a backup.',
   outdated: 'It is older than this release reads. Use the release that made it, or start anew.',

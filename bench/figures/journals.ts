@@ -1,23 +1,16 @@
 // The throughput of each journal: many sessions append the events of turn after turn, as the engine does. The journal on
 // disk is compared with the floor. On a shared machine its processor time says more.
 import { join } from 'node:path';
-import { canonicalText, digestText } from '../../schemas/canonical.ts';
-import { type Position, type SessionId, brand } from '../../schemas/ids.ts';
-import { nextChain } from '../../src/core/chain.ts';
-import { initialState } from '../../src/core/initial-state.ts';
-import { benchPackage } from '../tools.ts';
-import { headFacts } from '../../src/core/session-head.ts';
-import type { Journal, JournalCommit } from '../../src/journal/journal.ts';
 import { openLevelStore } from '../../src/journal/level/store.ts';
 import { openMemoryJournal } from '../../src/journal/memory-journal.ts';
 import type { OpenStore } from '../../src/journal/store.ts';
 import { openStoredJournal } from '../../src/journal/stored-journal.ts';
 import { alternate } from '../alternate.ts';
+import { appendTurns } from '../append-turns.ts';
 import { type Bench, type Figure, sized } from '../figure.ts';
 import { openFloor } from '../floor.ts';
 import { must } from '../../src/client/must.ts';
 import { type Row, rowOf } from '../row.ts';
-import { TURN_EVENTS, benchGenesis, recordStream } from '../stream.ts';
 
 export const journals: Figure = { name: 'journals', run: measure };
 
@@ -33,13 +26,13 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
     const contest = {
       level: async () => {
         const before = process.cpuUsage();
-        const rate = await appendTurns(level, sessions, turns);
+        const { rate } = await appendTurns(level, sessions, turns);
         const { user, system } = process.cpuUsage(before);
         counted.cpuMicros.push((user + system) / (sessions * turns));
         counted.turns += sessions * turns;
         return rate;
       },
-      memory: () => appendTurns(memory, sessions, turns),
+      memory: async () => (await appendTurns(memory, sessions, turns)).rate,
       floored: () => floor.run(sessions, turns),
     };
     for (const warmUp of Object.values(contest)) await warmUp();
@@ -73,40 +66,3 @@ const counting =
       },
     };
   };
-
-let rounds = 0;
-
-const HEAD = headFacts(initialState(benchGenesis(), benchPackage()));
-
-/** Returns turns per second, with two appends each: the calls of the model, and their settlements. */
-async function appendTurns(journal: Journal, sessions: number, turns: number): Promise<number> {
-  rounds += 1;
-  const texts = [...recordStream(benchGenesis(), 1 + 10 * TURN_EVENTS)]
-    .slice(-TURN_EVENTS)
-    .map(({ event }) => canonicalText(event));
-  const digests = texts.map(digestText);
-  const digest = digestText('any');
-  const tool_package = { digest, text: '{}' };
-  const startedAt = performance.now();
-  const one = async (session: SessionId): Promise<void> => {
-    await must(journal.create(session, '{}', tool_package, HEAD));
-    let chain = digest;
-    for (let turn = 0; turn < turns; turn += 1) {
-      for (const [from, to] of [
-        [0, 1],
-        [1, texts.length],
-      ] as const) {
-        const events = texts
-          .slice(from, to)
-          .map((text, index) => ({ text, event_id: brand<'EventId'>(`turn-${turn}/${from + index}`) }));
-        // The engine computes the link before it appends.
-        chain = nextChain(chain, digests.slice(from, to), digest);
-        const position = (turn * TURN_EVENTS + from) as Position;
-        const commit: JournalCommit = { position, events, state_digest: digest, chain };
-        await must(journal.append(session, [commit], HEAD));
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: sessions }, (_, index) => one(brand(`round-${rounds}-${index}`))));
-  return (sessions * turns * 1_000) / (performance.now() - startedAt);
-}

@@ -17,6 +17,11 @@ export interface BlobEnds {
   readonly tail: Uint8Array;
 }
 
+export interface DeleteBlobOptions {
+  /** Deletes only what was last put before this time, in milliseconds since 1970 by the store's clock. */
+  readonly lastPutBeforeMs?: number;
+}
+
 /** Every failure is a rejection: `unknown_blob`, `too_large`, `damaged`, `storage_failed`, `storage_full`, `closing`. */
 export interface Blobs {
   /**
@@ -38,8 +43,11 @@ export interface Blobs {
   list(): AsyncIterable<Digest>;
   /** Whether blobs can be put now, as far as that shows without putting one. */
   probe(): TaskEither<Rejection, void>;
-  /** Deletes durably; `unknown_blob` when the blob does not exist. */
-  delete(ref: Digest): TaskEither<Rejection, void>;
+  /**
+   * Deletes durably; `unknown_blob` when the blob does not exist, and when it was put at this time or later: a blob that is
+   * put again meanwhile stays.
+   */
+  delete(ref: Digest, options?: DeleteBlobOptions): TaskEither<Rejection, void>;
   /** Waits for running work; refuses later work as `closing`. */
   close(): Promise<void>;
 }

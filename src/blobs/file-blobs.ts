@@ -99,7 +99,8 @@ function blobsIn(directory: string, anchor: Anchor, isReady: boolean): Blobs {
       const loss = closed ? blobsClosed() : lossOf(anchor);
       return Promise.resolve(loss === null ? right(undefined) : left(loss));
     },
-    delete: (ref) => working('deleting a blob', ref, () => deleteBlob(directory, ref)),
+    delete: (ref, { lastPutBeforeMs = Infinity } = {}) =>
+      working('deleting a blob', ref, () => deleteBlob(directory, ref, lastPutBeforeMs)),
     close: async () => {
       closed = true;
       await late.settled();
@@ -254,9 +255,10 @@ async function reading<T>(
 const damagedBlob = (ref: Digest, fault: string): Rejection =>
   reject('damaged', '', `blob ${ref} is corrupt: ${fault}; put the same bytes again, or restore a backup`);
 
-async function deleteBlob(directory: string, ref: Digest): Promise<Answer<void>> {
+async function deleteBlob(directory: string, ref: Digest, lastPutBeforeMs: number): Promise<Answer<void>> {
   const { pair, file } = placeOf(directory, ref);
   try {
+    if (Math.floor((await stat(file)).mtimeMs) >= lastPutBeforeMs) return left(unknownBlob(ref));
     await unlink(file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return left(unknownBlob(ref));

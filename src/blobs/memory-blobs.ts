@@ -43,7 +43,11 @@ export function openMemoryBlobs(now: () => number = Date.now): Blobs {
       yield* [...blobs.keys()].sort();
     },
     probe: () => answering(() => right(undefined)),
-    delete: (ref) => answering(() => (blobs.delete(ref) ? right(undefined) : left(unknownBlob(ref)))),
+    delete: (ref, { lastPutBeforeMs = Infinity } = {}) =>
+      answering(() => {
+        if ((lastPuts.get(ref) ?? 0) >= lastPutBeforeMs) return left(unknownBlob(ref));
+        return blobs.delete(ref) ? right(undefined) : left(unknownBlob(ref));
+      }),
     close: async () => {
       closed = true;
     },

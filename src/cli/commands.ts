@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { catalogPath, skillsOption, skillsTrustOption } from './catalog-commands.ts';
 import { MODEL_SERVER_NAMES } from '../files/model-servers.ts';
+import { journalUrl } from './journal/journal-commands.ts';
 import type { SessionStatus } from '../../schemas/session-head.ts';
 import {
   type Options,
@@ -123,6 +124,7 @@ export function addProcesses(program: Program): void {
     'run the engine process: it owns the data directory and listens on loopback',
     async (options, _args, output) => {
       const { serveCommand } = await import('./commands/serve.ts');
+      const journal = journalUrl(options);
       return await serveCommand(
         {
           dataDir: await dataDir(options),
@@ -136,12 +138,14 @@ export function addProcesses(program: Program): void {
             ? {}
             : { activeSessionsMax: wholeNumber(options, 'activeSessionsMax', 1) }),
           ...(options['drainMs'] === undefined ? {} : { drainMs: wholeNumber(options, 'drainMs', 0) }),
+          ...(journal === undefined ? {} : { journal }),
           ...catalogOption(options),
         },
         output,
       );
     },
   )
+    .option('--journal <url>', 'keep sessions in this PostgreSQL database (default: $REFOLD_JOURNAL, else the data directory)')
     .option('--port <n>', 'the port to listen on; 0 for any free port', '7423')
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--allow-remote', 'allow an address that is not loopback')

@@ -8,6 +8,7 @@ import { addCatalog, addSkills } from './catalog-commands.ts';
 import type { Program } from './command.ts';
 import { addInspection, addOpen, addProcesses, addRuns, addUndo } from './commands.ts';
 import { addTransfer } from './transfer-commands.ts';
+import { addJournal } from './journal/journal-commands.ts';
 import { addMcpConfig } from './mcp-config-commands.ts';
 import type { Streams } from './output.ts';
 import { addMcp } from './mcp-commands.ts';
@@ -60,6 +61,7 @@ function newProgram(streams: Streams): Program {
   addFork(program);
   addWhatIf(program);
   addMcpConfig(program);
+  addJournal(program);
   addBench(program);
   return program;
 }

@@ -57,35 +57,43 @@ export const collectBlobs =
     return await pipe(
       () => keepAll({ journal, blobs }, candidates),
       TE.chain(() => () => findOld(options, candidates)),
-      TE.chainFirst((unreferenced) => () => deleteAll(blobs, remove ? unreferenced : [])),
+      TE.chain((old) => () => (remove ? deleteAll(blobs, old) : Promise.resolve(right(old)))),
       TE.map((unreferenced) => ({
         referenced: all - candidates.size,
         young: candidates.size - unreferenced.length,
-        unreferenced,
+        unreferenced: unreferenced.map(({ ref }) => ref),
       })),
     )();
   };
+
+interface OldBlob {
+  readonly ref: Digest;
+  readonly lastPutMs: number;
+}
 
 /** The blobs that were last put before the grace period. */
 async function findOld(
   { blobs, nowMs, graceMs = GC_GRACE_MS }: CollectOptions,
   refs: ReadonlySet<Digest>,
-): Answer<readonly Digest[]> {
-  const old: Digest[] = [];
+): Answer<readonly OldBlob[]> {
+  const old: OldBlob[] = [];
   for (const ref of refs) {
     const putAt = await blobs.lastPut(ref)();
     if (isLeft(putAt)) return putAt;
-    if (nowMs - putAt.right >= graceMs) old.push(ref);
+    if (nowMs - putAt.right >= graceMs) old.push({ ref, lastPutMs: putAt.right });
   }
   return right(old);
 }
 
-async function deleteAll(blobs: Blobs, refs: readonly Digest[]): Answer<void> {
-  for (const ref of refs) {
-    const deleted = await blobs.delete(ref)();
-    if (isLeft(deleted)) return deleted;
+/** Deletes those that were not put again meanwhile, and returns them. */
+async function deleteAll(blobs: Blobs, old: readonly OldBlob[]): Answer<readonly OldBlob[]> {
+  const gone: OldBlob[] = [];
+  for (const one of old) {
+    const deleted = await blobs.delete(one.ref, { lastPutBeforeMs: one.lastPutMs + 1 })();
+    if (!isLeft(deleted)) gone.push(one);
+    else if (deleted.left.code !== 'unknown_blob') return deleted;
   }
-  return right(undefined);
+  return right(gone);
 }
 
 interface Stores {

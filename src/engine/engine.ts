@@ -1,7 +1,6 @@
 // The engine: sessions, leases and wake timers over a journal and blobs. It owns its data directory, runs no tool and
 // calls no model. Every caller, in process or over HTTP, uses it through its client.
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -11,20 +10,15 @@ import { brand, makeSessionId } from '../../schemas/ids.ts';
 import { ENGINE_DRAIN_LOOK_MS, EPOCHS_RESERVED, LEASE_TTL_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { Blobs } from '../blobs/blobs.ts';
-import { openFileBlobs } from '../blobs/file-blobs.ts';
 import type { EngineClient } from '../client/client.ts';
 import { withAccess } from '../client/with-access.ts';
-import { makeDirectory } from '../files/directories.ts';
-import { addOwnPlace } from '../files/own-places.ts';
-import { reasonOf, whatFailed } from '../files/file-failure.ts';
+import { whatFailed } from '../files/file-failure.ts';
 import type { Journal } from '../journal/journal.ts';
-import { openLevelJournal } from '../journal/level-journal.ts';
-import { describeTornTail } from '../journal/level/torn-tail.ts';
 import { owesBridge } from '../core/owed/owing.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type Clock, backgroundClock, steadyClock } from '../clock.ts';
 import { type Pause, pause } from '../turns.ts';
-import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs, openFileEpochs } from './leases/epochs.ts';
+import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs } from './leases/epochs.ts';
 import { type TellFault, tellError, tellOnce } from './faults.ts';
 import { type CatalogFollow, type CatalogTools, newCatalogFollow } from './catalog-follow.ts';
 import { clockFault } from './clock-fault.ts';
@@ -39,11 +33,17 @@ import { SessionTimes } from './edge/session-times.ts';
 import { measureBlobs, measureClient, measureJournal } from './measured.ts';
 import { addGauges } from './gauges.ts';
 import { type Metrics, newMetrics } from './metrics.ts';
+import { openStores } from './open-stores.ts';
 import { Wakes } from './sessions/wakes.ts';
 
 export interface EngineOptions {
   /** The directory of the journal (`journal/`) and the blobs (`blobs/`); created when it does not exist. */
-  readonly dataDir: string;
+  readonly dataDir?: string;
+  /**
+   * `postgres://USER:PASSWORD@HOST:5432/DATABASE`: journal, blobs and lease epochs are in this database, and the engine keeps
+   * nothing in a directory. Made with `refold journal init`; needs the package `pg`.
+   */
+  readonly journal?: string;
   /** Reads the time and sets timers; the clock of the system by default. */
   readonly clock?: Clock;
   /** How long a lease lasts without a heartbeat, in milliseconds, at least 1; 15,000 by default. */
@@ -68,7 +68,7 @@ export interface EngineOptions {
 }
 
 /** The stores of an engine, when they are not those of a data directory. */
-export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'everyTable'> {
+export interface EnginePorts extends Omit<EngineOptions, 'dataDir' | 'journal' | 'everyTable'> {
   /** Where the streams are stored. */
   readonly journal: Journal;
   /** Where texts and files are stored, by digest. */
@@ -109,40 +109,24 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Opens the engine over a data directory. Only one process at a time may open it; a second one is refused as `in_use`. */
+/**
+ * Opens the engine over a data directory, or over a database. Only one process at a time may open it; a second one is refused
+ * as `in_use`.
+ */
 export const openEngine =
   (options: EngineOptions): TE.TaskEither<Rejection, Engine> =>
   async () => {
     const fault = boundFault(options);
     if (fault !== null) return left(fault);
-    try {
-      await makeDirectory(options.dataDir);
-      addOwnPlace(options.dataDir);
-    } catch (error) {
-      return left(
-        reject('storage_failed', '/dataDir', `cannot create the data directory ${options.dataDir}: ${reasonOf(error)}`),
-      );
-    }
-    const { dataDir, everyTable = false, tell = () => undefined } = options;
     const metrics = newMetrics();
-    const onWrite = metrics.latency('refold_journal_write_seconds', 'Time of one synchronous write of the journal.');
     return await pipe(
-      openLevelJournal(join(dataDir, 'journal'), { everyTable, tell, onWrite }),
-      TE.bindTo('journal'),
-      TE.bind('blobs', ({ journal }) =>
+      openStores(options, metrics),
+      TE.chain(({ notices, ...stores }) =>
         pipe(
-          openFileBlobs(join(dataDir, 'blobs')),
-          TE.tapError(() => TE.fromTask(() => journal.close())),
+          startEngine({ ...options, ...stores, metrics }),
+          TE.map((engine) => ({ ...engine, notices })),
         ),
       ),
-      TE.chain(({ journal, blobs }) => {
-        const epochs = openFileEpochs(join(dataDir, 'epochs'));
-        const notices = [...journal.tornTails.map(describeTornTail), ...journal.notices];
-        return pipe(
-          startEngine({ ...options, journal, blobs, epochs, metrics }),
-          TE.map((engine) => ({ ...engine, notices })),
-        );
-      }),
     )();
   };
 

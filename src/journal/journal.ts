@@ -49,6 +49,8 @@ export interface SessionHead extends HeadFacts {
 export type SessionsRequest = ListSessions & {
   /** The most sessions of the page, at least 1. */
   readonly limit: number;
+  /** Only sessions of these partitions; of all when absent. */
+  readonly partitions?: readonly number[];
 };
 
 /** A session and the next time that it waits for. */

@@ -75,9 +75,11 @@ function headOf(session: SessionId, bytes: Uint8Array | undefined): SessionHead 
   return { session_id: session, ...(head ?? UNREADABLE) };
 }
 
+const FILTERS = ['owing', 'waiting', 'status', 'partitions'] as const;
+
 /** Where one page holds every head, their number must be the stored one. */
-async function checkCount(view: StoreView, { owing, waiting, status }: SessionsRequest, found: number): Promise<void> {
-  if (owing !== undefined || waiting !== undefined || status !== undefined) return;
+async function checkCount(view: StoreView, request: SessionsRequest, found: number): Promise<void> {
+  if (FILTERS.some((filter) => request[filter] !== undefined)) return;
   const count = await readSessionCount(view);
   if (found !== count) refuse('damaged', `the journal counts ${count} sessions, but has ${found} heads`);
 }

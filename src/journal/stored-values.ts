@@ -8,6 +8,7 @@ import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
 import { invariant } from '../../schemas/rejection.ts';
 import { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
 import { Snapshot } from '../../schemas/snapshot.ts';
+import { idInField, placeOfId } from './event-id-field.ts';
 import type { JournalCommit, JournalEvent } from './journal.ts';
 import { LAYOUT } from './keys.ts';
 
@@ -50,42 +51,6 @@ export function decodeCommit(position: Position, bytes: Uint8Array): JournalComm
     events.push({ text, event_id });
   }
   return events.length > EVENTS_PER_COMMIT_MAX ? null : { position, events, state_digest, chain };
-}
-
-// The event id is already in the text, nearly always in the first field of this name. Storing the index of that field takes
-// one byte.
-const ID_FIELD = '"event_id":"';
-
-/** The index of the field of this name that holds the id; null when none does. */
-function placeOfId(event: string, id: EventId): number | null {
-  const quoted = JSON.stringify(id);
-  let place = 0;
-  for (let at = event.indexOf(ID_FIELD); at !== -1; at = event.indexOf(ID_FIELD, at + 1), place += 1) {
-    if (event.startsWith(quoted, at + ID_FIELD.length - 1)) return place;
-  }
-  return null;
-}
-
-function idInField(event: string, place: number): unknown {
-  let at = event.indexOf(ID_FIELD);
-  for (let passed = 0; at !== -1 && passed < place; passed += 1) at = event.indexOf(ID_FIELD, at + 1);
-  if (at === -1) return null;
-  const start = at + ID_FIELD.length - 1;
-  for (let end = event.indexOf('"', start + 1); end !== -1; end = event.indexOf('"', end + 1)) {
-    const quoted = event.slice(start, end + 1);
-    if (!quoted.includes('\\')) return quoted.slice(1, -1);
-    const read = readText(quoted);
-    if (read !== null) return read;
-  }
-  return null;
-}
-
-function readText(quoted: string): unknown {
-  try {
-    return JSON.parse(quoted);
-  } catch {
-    return null;
-  }
 }
 
 export interface StoredHead extends HeadFacts {

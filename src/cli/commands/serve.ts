@@ -22,6 +22,8 @@ import { ENGINE_DRAIN_MS } from '../../../schemas/limits.ts';
 
 export interface ServeCommand {
   readonly dataDir: string;
+  /** The URL of the database with the journal; it is in the data directory when absent. */
+  readonly journal?: string;
   readonly port: number;
   readonly host: string;
   readonly allowRemote: boolean;
@@ -45,7 +47,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     throw new CommandFailure('forbidden', message);
   }
   await makeDataDir(dataDir);
-  const { leaseTtlMs, activeSessionsMax } = command;
+  const { leaseTtlMs, activeSessionsMax, journal } = command;
   const notify = (message: string): void => {
     output.line(paint.yellow(message));
     output.object({ event: 'notice', message });
@@ -54,6 +56,7 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   let engineOpened: Engine | null = null;
   const catalog = await openServedCatalog(command.catalog, output, () => engineOpened);
   const bounds = {
+    ...(journal === undefined ? {} : { journal }),
     ...(catalog === null ? {} : { catalog: catalog.current() }),
     ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }),
     ...(activeSessionsMax === undefined ? {} : { activeSessionsMax }),
@@ -62,7 +65,8 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
   const opening = openEngine({ dataDir, tell: notify, tellFault, ...bounds })().then(async (opened) =>
     mustBe(await namingHolder(dataDir, opened)),
   );
-  const freeBytes = (): Promise<number> => freeBytesOf(dataDir);
+  // How much space a database has is not known here: a write that succeeds says that there is some.
+  const freeBytes = (): Promise<number> => (journal === undefined ? freeBytesOf(dataDir) : Promise.resolve(Infinity));
   const opened = opening.then(({ client }) => noteStorage(client, { notify, freeBytes }));
   const onError = (error: unknown): void => tellError(tellFault, null, 'answering a request', error);
   const mcp = newMcpDoor(command, onError);

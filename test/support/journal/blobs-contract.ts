@@ -139,6 +139,20 @@ export function blobsContract(name: string, open: Open): void {
     );
 
     test(
+      'stay when they were put at the time before which they are to be deleted, or later',
+      withBlobs(async ({ blobs }) => {
+        const ref = await must(blobs.put(bytesOf('used again')));
+        const put = await must(blobs.lastPut(ref));
+        for (const lastPutBeforeMs of [put, put - 1_000]) {
+          expect(await outcome(blobs.delete(ref, { lastPutBeforeMs }))).toBe('unknown_blob');
+        }
+        expect(await must(blobs.has(ref))).toBe(true);
+        await must(blobs.delete(ref, { lastPutBeforeMs: put + 1 }));
+        expect(await must(blobs.has(ref))).toBe(false);
+      }),
+    );
+
+    test(
       'return a copy of the bytes to each reader',
       withBlobs(async ({ blobs }) => {
         const bytes = bytesOf('mine');

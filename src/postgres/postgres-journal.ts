@@ -1,0 +1,136 @@
+// The journal in PostgreSQL: composes the lanes that write, the reads, snapshots and tenures.
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { SessionId, Version } from '../../schemas/ids.ts';
+import { type Rejection, reject } from '../../schemas/rejection.ts';
+import type { HeadFacts } from '../../schemas/session-head.ts';
+import { checkCommits, checkHead } from '../journal/append-rules.ts';
+import type { Journal } from '../journal/journal.ts';
+import { partitionOf } from '../journal/partition.ts';
+import { Refusal, refuse } from '../journal/refusal.ts';
+import { guardSnapshots } from '../journal/snapshots.ts';
+import { requireLines, requireStorable } from './commit-rows.ts';
+import { damagedTombstone } from './damaged-stream.ts';
+import type { Connect } from './driver.ts';
+import { openLane } from './lane.ts';
+import type { Pool, Query } from './pool.ts';
+import { postgresEntries } from './postgres-entries.ts';
+import { type Tasks, openPostgresSnapshots } from './postgres-snapshots.ts';
+import { catchLost } from './refused.ts';
+import { readDue, readSessions, readTombstones } from './session-rows.ts';
+import { findEvent, readCommits, readGenesis, readGenesisOfCopy, readHead, readPackage } from './stream-rows.ts';
+import { sweepSession, unsweptSessions } from './sweep.ts';
+import type { Tenures } from './tenures.ts';
+import type { StreamWrite } from './writes.ts';
+
+/** Writes go over this many connections, each with partitions of its own. */
+const LANES = 2;
+
+/** Memory that a write takes in the queue besides its texts. */
+const WRITE_OVERHEAD_BYTES = 512;
+
+export interface JournalPorts {
+  readonly connect: Connect;
+  /** For reads; the owner closes it after the journal. */
+  readonly pool: Pool;
+  readonly tenures: Tenures;
+  readonly onWrite: (took: number) => void;
+}
+
+/** Opens the journal and completes the deletions that were interrupted. */
+export async function openPostgresJournal(ports: JournalPorts): Promise<Journal> {
+  const { pool } = ports;
+  for (const session of await unsweptSessions(pool.query)) await sweepSession(pool, session);
+  return journalOn(ports);
+}
+
+function journalOn(ports: JournalPorts): Journal {
+  const { connect, pool, tenures } = ports;
+  const lanes = Array.from({ length: LANES }, () => openLane(ports));
+  let closing: Promise<void> | null = null;
+
+  const accepting: Tasks = (work) =>
+    catchLost(() => {
+      if (closing !== null) refuse('closing', 'the journal is closing');
+      return work();
+    });
+
+  /** Reads that show whether a write was recorded: after a write that was cut off, only a raised epoch makes them final. */
+  const ofSession = <T>(session: SessionId, work: (query: Query) => Promise<T>): TaskEither<Rejection, T> =>
+    accepting(async () => {
+      await tenures.settle([partitionOf(session)]);
+      return await work(pool.query);
+    });
+
+  async function commit(write: StreamWrite, bytes: number): Promise<Version> {
+    const lane = lanes[write.partition % LANES];
+    if (lane === undefined) return refuse('internal', 'a partition without a connection');
+    const answer = await lane.submit(write, bytes + WRITE_OVERHEAD_BYTES);
+    if (isLeft(answer)) throw new Refusal(answer.left);
+    return answer.right;
+  }
+
+  const snapshots = openPostgresSnapshots(pool.query, catchLost);
+  return {
+    create: (session, genesis, tool_package, head) =>
+      accepting(async () => {
+        requireReadable(session, head);
+        requireStorable('a genesis to store', genesis);
+        requireStorable('a tool package to store', tool_package.text);
+        const write = { kind: 'create', session, partition: partitionOf(session), genesis, tool_package, head } as const;
+        await commit(write, genesis.length + tool_package.text.length);
+      }),
+    append: (session, commits, head) =>
+      accepting(async () => {
+        const refused = checkCommits(session, commits);
+        if (refused !== null) throw new Refusal(refused);
+        requireReadable(session, head);
+        requireLines(commits);
+        const bytes = commits.reduce((sum, { events }) => events.reduce((all, { text }) => all + text.length, sum), 0);
+        const expected = (commits[0]?.position ?? 0) as number as Version;
+        return await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits, head }, bytes);
+      }),
+    restate: (session, expected, head) =>
+      accepting(async () => {
+        requireReadable(session, head);
+        await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits: [], head }, 0);
+      }),
+    delete: (tombstone) =>
+      accepting(async () => {
+        const session = tombstone.session_id;
+        await commit({ kind: 'delete', session, partition: partitionOf(session), tombstone, whatever: false }, 0);
+        await sweepSession(pool, session);
+      }),
+    deleteDamaged: (session, deletedAtMs) =>
+      accepting(async () => {
+        const tombstone = await damagedTombstone(pool.query, session, deletedAtMs);
+        await commit({ kind: 'delete', session, partition: partitionOf(session), tombstone, whatever: true }, 0);
+        await sweepSession(pool, session);
+        return tombstone;
+      }),
+    genesis: (session) => ofSession(session, (query) => readGenesis(query, session)),
+    genesisOfCopy: (session) => ofSession(session, (query) => readGenesisOfCopy(query, session)),
+    toolPackage: (digest) => accepting(() => readPackage(pool.query, digest)),
+    read: (session, from, limit) => ofSession(session, (query) => readCommits(query, session, from, limit)),
+    head: (session) => ofSession(session, (query) => readHead(query, session)),
+    find: (session, event) => ofSession(session, (query) => findEvent(query, session, event)),
+    tombstones: (after, limit) => accepting(() => readTombstones(pool.query, after, limit)),
+    sessions: (request) => accepting(() => readSessions(pool.query, request)),
+    due: (untilMs, limit, after) => accepting(() => readDue(pool.query, untilMs, limit, after ?? null)),
+    entries: () => postgresEntries(connect),
+    probe: () => accepting(() => probe(pool.query)),
+    snapshots: guardSnapshots(snapshots, () => closing !== null),
+    close: () => (closing ??= Promise.all(lanes.map((lane) => lane.close())).then(() => undefined)),
+  };
+}
+
+function requireReadable(session: SessionId, head: HeadFacts): void {
+  const refused = checkHead(session, head);
+  if (refused !== null) throw new Refusal(refused);
+}
+
+async function probe(query: Query): Promise<void> {
+  const [row] = await query('SELECT pg_is_in_recovery() AS is_standby');
+  if (row?.['is_standby'] !== true) return;
+  throw new Refusal(reject('storage_failed', '', 'the database is a standby now, which takes no writes; name the primary'));
+}
