@@ -39,13 +39,13 @@ function ToolsetCard({ source, waiting: { toolset, owner, tools, rest } }: Tools
     if (session_id === null) return;
     const approved = Object.fromEntries(seen.map(({ tool_id, digest }) => [tool_id, digest]));
     isSent.value = true;
+    const over = (answer: Outcome): void => {
+      isSent.value = false;
+      outcome.value = answer;
+    };
     link
       .ask('act', { session_id, kind: 'approve_toolset', toolset, tools: approved })
-      .catch((error: unknown): Outcome => ({ taken: false, refused: refusalOf(error), first: null }))
-      .then((answer) => {
-        isSent.value = false;
-        outcome.value = answer;
-      });
+      .then(over, (error: unknown) => over({ taken: false, refused: refusalOf(error), first: null }));
   };
   return (
     <Careful

@@ -2,6 +2,7 @@
 // "Elicitation", requested schema). Everything in them was written by others: callers make it visible before they show it.
 import type { JsonObject, Json } from '../../schemas/json.ts';
 import { isPlainObject } from '../../schemas/json.ts';
+import { unreachable } from '../../schemas/rejection.ts';
 import { type FieldFormat, FORMATS, isFieldFormat } from './field-formats.ts';
 
 export interface QuestionField {
@@ -58,27 +59,37 @@ const BOUNDS: Readonly<Partial<Record<QuestionField['kind'], readonly [min: stri
 
 function fieldOf(name: string, schema: Json, required: boolean): QuestionField | null {
   if (!isPlainObject(schema)) return null;
-  const { type, title, description, default: proposal, format } = schema as Readonly<Record<string, Json>>;
-  if (typeof type !== 'string' || !Object.hasOwn(KINDS, type)) return null;
-  const declared = KINDS[type] as QuestionField['kind'];
-  const isTyped = declared === 'choices' ? isTypedAmongOthers : isTypedAlone;
-  const choices = choicesOf(declared === 'choices' ? (schema['items'] ?? null) : schema, isTyped);
-  const kind = declared === 'text' && choices !== 'none' ? 'choice' : declared;
-  const takesChoices = kind === 'choice' || kind === 'choices';
-  if (takesChoices ? typeof choices === 'string' : choices !== 'none') return null;
+  const taken = takenBy(schema);
+  if (taken === null) return null;
+  const { kind } = taken;
+  const { title, description, default: proposal = null, format } = schema as Readonly<Record<string, Json>>;
   const [min, max] = (BOUNDS[kind] ?? []).map((keyword) => schema[keyword]);
   const field: QuestionField = {
     name,
-    kind,
-    note: [title, description].flatMap((part) => (typeof part === 'string' && part !== '' ? [part] : [])).join(': '),
-    choices: typeof choices === 'string' ? [] : choices,
+    ...taken,
+    note: [title, description].filter(isText).join(': '),
     required,
     proposed: null,
     min: typeof min === 'number' ? min : null,
     max: typeof max === 'number' ? max : null,
     format: kind === 'text' && isFieldFormat(format) ? format : null,
   };
-  return { ...field, proposed: proposedFor(field, proposal ?? null) };
+  return { ...field, proposed: proposedFor(field, proposal) };
+}
+
+const isText = (value: Json | undefined): value is string => typeof value === 'string' && value !== '';
+
+/** The kind of a field and its choices; null for a schema that is none. */
+function takenBy(schema: JsonObject): Pick<QuestionField, 'choices' | 'kind'> | null {
+  const { type } = schema;
+  if (typeof type !== 'string' || !Object.hasOwn(KINDS, type)) return null;
+  const kind = KINDS[type] as QuestionField['kind'];
+  const isTyped = kind === 'choices' ? isTypedAmongOthers : isTypedAlone;
+  const choices = choicesOf(kind === 'choices' ? (schema['items'] ?? null) : schema, isTyped);
+  if (choices === 'other') return null;
+  if (choices === 'none') return kind === 'choices' ? null : { kind, choices: [] };
+  if (kind === 'choices') return { kind, choices };
+  return kind === 'text' ? { kind: 'choice', choices } : null;
 }
 
 /** The values and titles of a schema, in any of the forms that are in use; `other` for what cannot be typed. */
@@ -91,7 +102,7 @@ function choicesOf(schema: Json, isTyped: (value: string) => boolean): readonly 
   if (pairs.length === 0 || !pairs.every(([value]) => typeof value === 'string' && isTyped(value))) return 'other';
   return pairs.map(([value, title]) => ({
     value: value as string,
-    title: typeof title === 'string' && title !== '' ? title : (value as string),
+    title: isText(title) ? title : (value as string),
   }));
 }
 
@@ -176,13 +187,16 @@ export function fieldValue(field: QuestionField, text: string): FieldValue {
     case 'integer':
       return numberValue(field, typed);
   }
+  return unreachable(kind);
 }
 
 function textValue(field: QuestionField, text: string): FieldValue {
   const { format } = field;
   if (format !== null && !FORMATS[format].fits(text)) return { fault: `it must be ${FORMATS[format].what}` };
   // As JSON Schema counts: code points.
-  return isWithin(field, [...text].length) ? { value: text } : { fault: `it must have ${rangeOf(field)} characters` };
+  return isWithin(field, Array.from(text).length)
+    ? { value: text }
+    : { fault: `it must have ${rangeOf(field)} characters` };
 }
 
 function choiceValue({ choices }: QuestionField, typed: string): FieldValue {

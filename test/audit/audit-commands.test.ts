@@ -58,6 +58,14 @@ describe('refold fork', () => {
     );
   });
 
+  test('withdraws the question of a call that its attempt left behind, and says so', async () => {
+    const file = join(ROOT, 'replay-fixtures/asked/session.jsonl');
+    const [imported] = jsonLines((await onData('import', file, '--as-recorded', '--json')).stdout);
+    // Right after a call has asked, and its attempt was over.
+    const { stdout } = await onData('fork', String(imported?.['session_id']), '--at', '8', '--to', 'asked-copy');
+    expect(stdout).toMatch(/user\.elicitation_result {2}\S+: what it asks is withdrawn, because/);
+  });
+
   test('is verified against its source when that is available, and says so when it is not', async () => {
     await onData('fork', demo, '--at', '4', '--to', 'early');
     expect((await onData('verify', 'early')).stdout).toContain('the same 4 events and chain value');

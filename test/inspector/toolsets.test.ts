@@ -80,7 +80,7 @@ test('are read from blobs, and are no lines where they cannot be', async () => {
   await set([{ ...toolsetTool('skill.long', 0), definition: stored }]);
   const [long] = await waiting();
   expect(long?.tools[0]?.lines?.some(({ text: line }) => line.includes('x'.repeat(10_000)))).toBe(true);
-  const exported = (await must(served.client.records(SESSION, 0))).map((record) => JSON.stringify(record)).join('\n');
+  const exported = (await must(served.client.records(SESSION))).map((record) => JSON.stringify(record)).join('\n');
   const file = await page.ask('open', { kind: 'embedded', name: 'file', text: `${exported}\n` });
   await page.ask('alternatives', { source: file.source });
   expect(await page.ask('toolsets', { source: file.source })).toMatchObject([{ tools: [{ lines: null }] }]);

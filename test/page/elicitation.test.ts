@@ -70,15 +70,22 @@ async function answerIn(talk: Talk): Promise<JsonObject | null> {
   return (found as JsonObject | undefined) ?? null;
 }
 
-/** A button of a card, once it is in view and takes a press. */
-async function ready(card: Locator, name: string): Promise<Locator> {
-  const button = card.getByRole('button', { name, exact: true });
-  await button.scrollIntoViewIfNeeded();
-  await card.locator('button[aria-disabled=false]', { hasText: name }).waitFor();
-  return button;
+/** Does something until this is seen: a card takes a press only after it was seen at its place for a while. */
+async function until(seen: Locator, act: () => Promise<void>): Promise<void> {
+  const first = seen.first();
+  while (!(await first.isVisible())) {
+    await act().catch(() => undefined);
+    await first.waitFor({ timeout: AGAIN_MS }).catch(() => undefined);
+  }
 }
 
-const press = async (card: Locator, name: string): Promise<void> => (await ready(card, name)).click();
+/** Longer than a card must be seen before it takes a press. */
+const AGAIN_MS = 2_000;
+
+const press = (card: Locator, name: string, seen: Locator): Promise<void> =>
+  until(seen, () => card.getByRole('button', { name, exact: true }).click({ timeout: AGAIN_MS }));
+
+const doneIn = ({ page }: Opened): Locator => page.locator('main .done');
 
 async function faultsIn({ page }: Opened): Promise<readonly string[]> {
   await page.evaluate(axe.source);
@@ -92,8 +99,7 @@ test.each(['light', 'dark'] as const)(
     const question = { message: 'Which?', from: 'shop', url: 'https://shop.example/', schema: EVERY_KIND };
     const { opened, card } = await asked(`axe-${colorScheme}`, question, { colorScheme });
     expect(await faultsIn(opened)).toEqual([]);
-    await press(card, 'accept');
-    await card.locator('[aria-invalid=true]').first().waitFor();
+    await press(card, 'accept', card.locator('[aria-invalid=true]'));
     expect(await faultsIn(opened)).toEqual([]);
     expect(opened.complaints).toEqual([]);
     await opened.close();
@@ -113,8 +119,7 @@ test('a form of every kind of field is filled in by its labels, and the answer i
   await card.getByLabel('new').check();
   await card.getByLabel('mail').fill('ada@example.com');
   await card.getByLabel('day').fill('2027-01-31');
-  await press(card, 'accept');
-  await opened.page.locator('main .done').waitFor();
+  await press(card, 'accept', doneIn(opened));
   expect(await answerIn(talk)).toMatchObject({
     action: 'accept',
     content: {
@@ -139,9 +144,8 @@ test('what does not fit is said at its field, which gets the keyboard, and nothi
   await card.getByLabel('price').fill('dear');
   await card.getByLabel('page').fill('example.com');
   await card.getByLabel('at (optional)', { exact: true }).fill('tomorrow');
-  await press(card, 'accept');
   const alerts = card.locator('[role=alert]:not(:empty)');
-  await alerts.first().waitFor();
+  await press(card, 'accept', alerts);
   // In the order of the record, whose keys are sorted: at, count, day, mail, name, page, price, size, tags.
   const faults = [
     'it must be a date and a time with its zone, such as 2027-01-31T18:30:00Z',
@@ -169,8 +173,7 @@ test.each([
 ] as const)('%s answers without what was typed', async (name, action) => {
   const { talk, opened, card } = await asked(`by-${name}`, { message: 'Which?', schema: EVERY_KIND });
   await card.getByLabel('name').fill('Ada');
-  await press(card, name);
-  await opened.page.locator('main .done').waitFor();
+  await press(card, name, doneIn(opened));
   const answer = await answerIn(talk);
   expect(answer).toMatchObject({ action });
   expect(answer).not.toHaveProperty('content');
@@ -179,12 +182,11 @@ test.each([
 
 test('a question without a form is accepted by the keyboard alone', async () => {
   const { talk, opened, card } = await asked('no-form', { message: 'Go on?' });
-  const accept = await ready(card, 'accept');
   await card.getByLabel('what the call asks').focus();
   await opened.page.keyboard.press('Tab');
+  const accept = card.getByRole('button', { name: 'accept', exact: true });
   expect(await accept.evaluate((button) => button.matches(':focus-visible'))).toBe(true);
-  await opened.page.keyboard.press('Enter');
-  await opened.page.locator('main .done').waitFor();
+  await until(doneIn(opened), () => opened.page.keyboard.press('Enter'));
   expect(await answerIn(talk)).toMatchObject({ action: 'accept' });
   await opened.close();
 });
@@ -194,15 +196,12 @@ test('a schema that is no form takes JSON, and what the engine refuses is shown 
   const { talk, opened, card } = await asked('json', { message: 'Which?', schema });
   const answer = card.getByLabel('your answer');
   await answer.fill('[1]');
-  await press(card, 'accept');
-  await card.getByText('it must be one JSON object').waitFor();
+  await press(card, 'accept', card.getByText('it must be one JSON object'));
   await answer.fill('{"tags":["x"]}');
-  await press(card, 'accept');
-  await card.locator('.code', { hasText: 'answer_invalid' }).waitFor();
+  await press(card, 'accept', card.locator('.code', { hasText: 'answer_invalid' }));
   expect(await answerIn(talk)).toBeNull();
   await answer.fill('{"tags":[7]}');
-  await press(card, 'accept');
-  await opened.page.locator('main .done').waitFor();
+  await press(card, 'accept', doneIn(opened));
   expect(await answerIn(talk)).toMatchObject({ content: { tags: [7] } });
   await opened.close();
 });

@@ -36,8 +36,14 @@ test('a definition is shown with its marks, approved, and then waits no more', a
     `axe.run(document).then(({ violations }) => violations.map(({ id }) => id))`,
   );
   expect(faults).toEqual([]);
-  await card.locator('button[aria-disabled=false]', { hasText: 'approve 1 definition' }).click();
-  await card.waitFor({ state: 'detached' });
+  // It takes a press only after it was seen at its place for a while.
+  while (await card.isVisible()) {
+    await card
+      .getByRole('button', { name: 'approve 1 definition' })
+      .click({ timeout: 2_000 })
+      .catch(() => undefined);
+    await card.waitFor({ state: 'detached', timeout: 2_000 }).catch(() => undefined);
+  }
   const { toolsets = {} } = await served.world.talk.state();
   expect(toolsets['skill']?.pins).toEqual(toolsets['skill']?.tools);
   expect(opened.complaints).toEqual([]);

@@ -81,6 +81,9 @@ function describeFact(event: RecordedEvent, { active_tool_batch: batch }: Sessio
   if (event.kind === 'user.custom_tool_result') {
     return `  ${event.call_id}: not asked for here, because it was allowed in the source; the model is informed`;
   }
+  if (event.kind === 'user.elicitation_result') {
+    return `  ${event.call_id}: what it asks is withdrawn, because its attempt goes on in the source only`;
+  }
   if (event.kind === 'ConsentPolicySet') return '  the same policy: the grants of the source end here';
   if (event.kind === 'UndoSettled')
     return `  ${event.call_id}: not undone here, because the source was asked to undo it`;
