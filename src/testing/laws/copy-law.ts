@@ -1,4 +1,4 @@
-// Laws 9 and 12 across copies: whenever a person has answered, a call asks, is queued again, or a changed one is planned, the
+// Laws 9 and 12 across copies: whenever a person has answered, a call is queued again, or a changed one is planned, the
 // session is forked there, and the fork must owe no call that its own people have not allowed, none that the source may make
 // and that must not run twice, and none that goes on with an attempt of the source. The fork is only looked at: no bridge works
 // for it.
@@ -16,7 +16,6 @@ const FORKED_AFTER: ReadonlySet<IngressEvent['kind']> = new Set([
   'user.tool_confirmation',
   'LeaseExpired',
   'ToolBatchSettled',
-  'ToolCallAsked',
   'user.elicitation_result',
 ]);
 

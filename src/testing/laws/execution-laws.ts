@@ -59,29 +59,6 @@ export function newExecutionLaws(
     judge.check(open === undefined, 'no conflicting calls overlap', () => `${call_id} does not wait for ${open}`);
   }
 
-  /**
-   * One execution is one beginning. An attempt that gets what another one left goes on with it: exactly that, and each attempt
-   * once.
-   */
-  function checkOnce({ session_id, call_id, attempt }: Execution, call: CallEntry, resume: Run['resume']): void {
-    const ofNow = attempt ?? call.attempt;
-    const earlier = of(session_id, call_id);
-    const again = resume === undefined ? earlier.length > 0 : earlier.some((other) => other.attempt === ofNow);
-    const once = call.planned?.repeatable === true || !again;
-    judge.check(once, 'runs at most once', () => `${call_id} must not run twice but does`);
-    const { handle, state, answer } = call.left.given.get(ofNow) ?? {};
-    const goesOn = handle === resume?.handle;
-    const due = (): string => `attempt ${ofNow} of ${call_id} gets ${JSON.stringify(resume)}`;
-    judge.check(goesOn, 'noted work is awaited', () => `${due()}, but ${handle} is noted`);
-    const isAnswered =
-      isStateOf(state, resume?.state) && canonicalText(answer ?? {}) === canonicalText(resume?.answer ?? {});
-    judge.check(
-      isAnswered,
-      'answers are delivered once',
-      () => `${due()}, but the answer is ${JSON.stringify(answer)}`,
-    );
-  }
-
   /** No other running call of the batch conflicts with this one. */
   function checkBeside({ call_id, session_id }: Execution, call: CallEntry, stored: StoredSession): void {
     for (const other of executions) {
@@ -94,15 +71,6 @@ export function newExecutionLaws(
     }
   }
 
-  /** The durable events owe the attempt, and its time is reached. A late run of an earlier attempt is allowed. */
-  function checkAttempt({ call_id, attempt }: Execution, call: CallEntry, { events }: StoredSession): void {
-    const ofNow = attempt ?? call.attempt;
-    judge.check(ofNow <= call.attempt, 'durable first', () => `${call_id} runs as attempt ${ofNow}, which is not owed`);
-    const earlyMs = call.notBeforeMs - (events.at(-1)?.at_ms ?? 0);
-    const early = ofNow === call.attempt && earlyMs > 0;
-    judge.check(!early, 'retried when due', () => `${call_id} runs again ${earlyMs} ms before its time`);
-  }
-
   return {
     executions,
     of,
@@ -111,9 +79,9 @@ export function newExecutionLaws(
       if (call === undefined) judge.fail('durable first', `${execution.call_id} runs but is not recorded`);
       else {
         checkCall(execution, call, { stored, args });
-        checkOnce(execution, call, resume);
+        checkOnce(execution, { call, resume, earlier: of(execution.session_id, execution.call_id) }, judge);
         checkBeside(execution, call, stored);
-        checkAttempt(execution, call, stored);
+        checkAttempt(execution, { call, events: stored.events }, judge);
       }
       executions.push(execution);
     },
@@ -132,6 +100,42 @@ export function newExecutionLaws(
       );
     },
   };
+}
+
+interface Owed extends Pick<StoredSession, 'events'> {
+  readonly call: CallEntry;
+}
+
+/** The durable events owe the attempt, and its time is reached. A late run of an earlier attempt is allowed. */
+function checkAttempt({ call_id, attempt }: Execution, { call, events }: Owed, judge: Judge): void {
+  const ofNow = attempt ?? call.attempt;
+  judge.check(ofNow <= call.attempt, 'durable first', () => `${call_id} runs as attempt ${ofNow}, which is not owed`);
+  const earlyMs = call.notBeforeMs - (events.at(-1)?.at_ms ?? 0);
+  const early = ofNow === call.attempt && earlyMs > 0;
+  judge.check(!early, 'retried when due', () => `${call_id} runs again ${earlyMs} ms before its time`);
+}
+
+interface Attempted extends Pick<Run, 'resume'> {
+  readonly call: CallEntry;
+  /** The executions of the call before. */
+  readonly earlier: readonly Execution[];
+}
+
+/**
+ * One execution is one beginning. An attempt that gets what another one left goes on with it: exactly that, and each attempt
+ * once.
+ */
+function checkOnce({ call_id, attempt }: Execution, { call, resume, earlier }: Attempted, judge: Judge): void {
+  const ofNow = attempt ?? call.attempt;
+  const again = resume === undefined ? earlier.length > 0 : earlier.some((other) => other.attempt === ofNow);
+  const once = call.planned?.repeatable === true || !again;
+  judge.check(once, 'runs at most once', () => `${call_id} must not run twice but does`);
+  const { handle, state, answer } = call.left.given.get(ofNow) ?? {};
+  const gets = (): string => `attempt ${ofNow} of ${call_id} gets ${JSON.stringify(resume)}`;
+  judge.check(handle === resume?.handle, 'noted work is awaited', () => `${gets()}, but ${handle} is noted`);
+  const isAnswered =
+    isStateOf(state, resume?.state) && canonicalText(answer ?? {}) === canonicalText(resume?.answer ?? {});
+  judge.check(isAnswered, 'answers are delivered once', () => `${gets()}, but the answer is ${JSON.stringify(answer)}`);
 }
 
 interface Entered {

@@ -74,7 +74,7 @@ interface WorldLawsOptions {
 }
 
 export function newWorldLaws(options: WorldLawsOptions): WorldLaws {
-  const { judge, time, scenario, ttlMs, isAlive, knows, own } = options;
+  const { judge, time, scenario, ttlMs, isAlive } = options;
   const storedSessions = new Map<SessionId, StoredSession>();
   const shared = { judge, ttlMs, storedOf: (id: SessionId) => storedSessions.get(id) };
   const executions = newExecutionLaws(judge, shared.storedOf);
@@ -96,16 +96,7 @@ export function newWorldLaws(options: WorldLawsOptions): WorldLaws {
     holderOf: (key) => engineAnswers.holderOf(key),
     canUndo: () => canUndo,
     created(id, origin) {
-      const budget = newBudgetLaw(judge, engineTime);
-      const compaction = newCompactionLaw(judge);
-      const watch: ConstructorParameters<typeof StoredSession>[2] = (stored, folded) => {
-        checkEvent(stored, folded, judge);
-        checkQuestions(stored, folded, { judge, knows });
-        budget(stored, folded);
-        checkWindow(stored, folded, judge);
-        compaction(stored, folded);
-        checkOwn(own, { session_id: id, ...folded }, judge);
-      };
+      const watch = newWatch(id, options, engineTime);
       storedSessions.set(id, new StoredSession(origin, judge, watch));
     },
     appended(id, commits) {
@@ -146,6 +137,24 @@ export function newWorldLaws(options: WorldLawsOptions): WorldLaws {
     bridgeDied: (files) => ledgers.bridgeDied(files),
     clockSet: (owner) => undos.clockSet(owner),
     restoring: (writer, owner) => undos.restoring(writer, owner),
+  };
+}
+
+/** Checks each event of a session as it becomes durable. */
+function newWatch(
+  session_id: SessionId,
+  { judge, knows, own }: Pick<WorldLawsOptions, 'judge' | 'knows' | 'own'>,
+  engineTime: ReturnType<typeof engineTimeOf>,
+): ConstructorParameters<typeof StoredSession>[2] {
+  const budget = newBudgetLaw(judge, engineTime);
+  const compaction = newCompactionLaw(judge);
+  return (stored, folded) => {
+    checkEvent(stored, folded, judge);
+    checkQuestions(stored, folded, { judge, knows });
+    budget(stored, folded);
+    checkWindow(stored, folded, judge);
+    compaction(stored, folded);
+    checkOwn(own, { session_id, ...folded }, judge);
   };
 }
 

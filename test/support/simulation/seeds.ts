@@ -5,7 +5,7 @@ import { roundsOf } from '../random.ts';
 import { refoldBridge } from './refold-bridge.ts';
 
 /** How many seeds each half simulates in `npm test`, and in a soak. */
-const HALF = 50;
+const HALF = 45;
 const HALF_OF_ALL = 2_500;
 
 /** Defines the test of one half. The check throws for the first seed that breaks a law. */

@@ -260,9 +260,9 @@ export const BRIDGE_BUGS: Bugs = {
       },
     })),
   },
-  'a cancelled call succeeds': { seed: 37, breaks: 'honest reports' },
+  'a cancelled call succeeds': { seed: 66, breaks: 'honest reports' },
   'live bridges are taken for dead': { seed: 73, breaks: 'live bridges keep their calls' },
-  'a ledger entry is not reported': { seed: 73, breaks: 'nothing is lost' },
+  'a ledger entry is not reported': { seed: 368, breaks: 'nothing is lost' },
   'a call is released before its end is reported': { seed: 73, breaks: 'nothing is lost' },
   'an undo is reported but not done': { seed: 55, breaks: 'honest reports' },
 };
