@@ -35,7 +35,7 @@ function callsOf(workspace: string, run: string, turn: number): readonly Call[] 
 }
 
 /** What each of the tools may end as beside success: a cut off call must not be made again unless it is repeatable. */
-const CUT_OFF = ['lease_lost', 'server_unavailable', 'unknown'];
+const CUT_OFF = ['cancelled', 'lease_lost', 'server_unavailable', 'unknown'];
 const ENDS: Readonly<Record<string, readonly string[]>> = {
   echo: [],
   write_file: [],

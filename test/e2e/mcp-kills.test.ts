@@ -22,7 +22,7 @@ const TURNS = [
 const sizeOf = (key: string): string => `size-of-${key}`;
 
 /** How a call may end whose bridge or server was killed, when it must not be made again. */
-const CUT_OFF = new Set(['lease_lost', 'server_unavailable', 'unknown']);
+const CUT_OFF = new Set(['cancelled', 'lease_lost', 'server_unavailable', 'unknown']);
 const REPEATABLE = new Set(['look', 'ask_again']);
 const ASKS = new Set(['ask', 'ask_again', 'order']);
 

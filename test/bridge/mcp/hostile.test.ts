@@ -315,7 +315,7 @@ describe('a call that a server answers badly', () => {
     await using opened = await open({ many: raw('many_blocks', '20000'), large: raw('large_result', '6000000') });
     await opened.until(() => opened.toolsOf('many').length + opened.toolsOf('large').length === 2);
     const many = await opened.call('mcp.many.echo');
-    expect(many.text).toMatch(/\[18976 more parts are left out\]$/);
+    expect(many.text).toMatch(/\[18977 more parts are left out\]$/);
     expect((await opened.call('mcp.large.echo')).text).toHaveLength(6_000_000);
   });
 
