@@ -69,6 +69,8 @@ export const TOOLSET_SESSIONS_MAX = 4_096;
 export const MCP_LEFT_OUT_NAMED_MAX = 8;
 /** Longest check of a value against a schema of a server, in milliseconds. A check that takes longer fails. */
 export const MCP_CHECK_MS_MAX = 1_000;
+/** Longest compiling of a schema of a server, in milliseconds, also on a busy machine. A tool whose schema takes longer is left out. */
+export const MCP_COMPILE_MS_MAX = 10_000;
 /** Longest start of the thread that checks, in milliseconds. A check that waited longer fails. */
 export const MCP_CHECK_START_MS_MAX = 10_000;
 /** Largest heap of that thread, in MiB. A check that needs more fails. */
