@@ -7,6 +7,7 @@ import { decode } from './figures/decode.ts';
 import { fold } from './figures/fold.ts';
 import { httpTurn } from './figures/http-turn.ts';
 import { journals } from './figures/journals.ts';
+import { mcp } from './figures/mcp.ts';
 import { memory } from './figures/memory.ts';
 import { path } from './figures/path.ts';
 import { planner } from './figures/planner.ts';
@@ -35,5 +36,6 @@ export const FIGURES: readonly Figure[] = [
   sharedJournal,
   deltas,
   readers,
+  mcp,
   decode,
 ];

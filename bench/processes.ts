@@ -11,6 +11,7 @@ export const BRIDGE_PROCESS = at('bridge-process.js');
 export const REPLAY_PROCESS = at('replay-process.js');
 export const MEMORY_PROCESS = at('memory-process.js');
 export const ANSWER_PROCESS = at('answer-process.js');
+export const MCP_SERVER = at('mcp-server.js');
 /** The package: sources or an installation. */
 export const PACKAGE_ROOT = at('../../');
 

@@ -157,8 +157,8 @@ async function run(
 async function untilListed(server: Server, clock: BridgeClock, { signal, resume }: CallContext): Promise<void> {
   if (server.tools() !== null) return;
   await Promise.race([server.attached, sleep(clock, MCP_ATTACH_MS_MAX, signal)]);
-  while (resume?.handle !== undefined && server.tools() === null && !signal.aborted)
-    await sleep(clock, WAIT_FOR_SERVER_MS, signal);
+  if (resume?.handle === undefined) return;
+  while (server.tools() === null && !signal.aborted) await sleep(clock, WAIT_FOR_SERVER_MS, signal);
 }
 
 const unavailable = (name: string, why: string): CallReport => ({

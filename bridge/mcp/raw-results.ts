@@ -3,6 +3,7 @@
 // replaced by a valid empty one, which carries the original where the SDK looks at nothing.
 import type { JSONRPCMessage, MessageExtraInfo, Transport } from '@modelcontextprotocol/client';
 import { isPlainObject } from '../../schemas/json.ts';
+import { MCP_CONTENT_BLOCKS_MAX } from '../../schemas/limits.ts';
 
 /** The field of `_meta` with the original. The server cannot set it: it is dropped from what the server sends. */
 const RAW = 'refold/raw';
@@ -46,10 +47,18 @@ function replaced(message: JSONRPCMessage, methods: Map<unknown, string>): JSONR
   const result: Readonly<Record<string, unknown>> = message.result;
   if (method === 'tools/list') return { ...message, result: { ...EMPTY_LIST, _meta: { [RAW]: result } } };
   if (isTask(result)) return { ...message, result: { ...EMPTY_RESULT, _meta: { [RAW]: result } } };
-  const { _meta: meta } = result;
-  if (!isPlainObject(meta) || !(RAW in meta)) return message;
+  const { _meta: meta, content } = result;
+  const bounded = Array.isArray(content) ? { ...result, content: boundedContent(content) } : result;
+  if (!isPlainObject(meta) || !(RAW in meta)) return { ...message, result: bounded };
   const { [RAW]: _, ...others } = meta;
-  return { ...message, result: { ...result, _meta: others } };
+  return { ...message, result: { ...bounded, _meta: others } };
+}
+
+/** As much content as is mapped, because the SDK looks at every part on the event loop; the last part counts the others. */
+export function boundedContent(content: readonly unknown[]): readonly unknown[] {
+  if (content.length <= MCP_CONTENT_BLOCKS_MAX) return content;
+  const kept = content.slice(0, MCP_CONTENT_BLOCKS_MAX - 1);
+  return [...kept, { type: 'text', text: `[${content.length - kept.length} more parts are left out]` }];
 }
 
 const EMPTY_LIST = { resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private' } as const;

@@ -3,9 +3,10 @@
 import { Buffer } from 'node:buffer';
 import { type Attachment, type MediaType, sniffMediaType } from '../../schemas/content.ts';
 import { type Json, type JsonObject, isJson, isPlainObject } from '../../schemas/json.ts';
-import { ATTACHMENTS_MAX, ATTACHMENT_BYTES_MAX, MCP_CONTENT_BLOCKS_MAX } from '../../schemas/limits.ts';
+import { ATTACHMENTS_MAX, ATTACHMENT_BYTES_MAX } from '../../schemas/limits.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
 import type { CallContext } from '../executors/executors.ts';
+import { boundedContent } from './raw-results.ts';
 import type { SchemaThread } from './schema-thread.ts';
 
 interface ResultPorts {
@@ -65,12 +66,10 @@ interface Mapped {
 
 async function mapContent(content: readonly unknown[], context: ResultPorts['context']): Promise<Mapped> {
   const mapped: Mapped = { lines: [], attachments: [] };
-  for (const block of content.slice(0, MCP_CONTENT_BLOCKS_MAX)) {
+  for (const block of boundedContent(content)) {
     if (isPlainObject(block)) await mapBlock(block, mapped, context);
     else mapped.lines.push('[a part that is no content]');
   }
-  const rest = content.length - MCP_CONTENT_BLOCKS_MAX;
-  if (rest > 0) mapped.lines.push(`[${rest} more parts are left out]`);
   return mapped;
 }
 

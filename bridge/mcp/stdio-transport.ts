@@ -1,7 +1,12 @@
 // Messages of a local MCP server: one line of JSON each, on its standard streams (MCP 2026-07-28, "stdio"). Bounded: a line that
 // does not end, too many lines that are no messages, and a flood all end or slow down this server, and nothing else.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { MCP_FAULTS_MAX, MCP_MESSAGES_PER_SECOND_MAX, MCP_MESSAGE_BYTES_MAX } from '../../schemas/limits.ts';
+import {
+  MCP_FAULTS_MAX,
+  MCP_MESSAGES_AT_ONCE_MAX,
+  MCP_MESSAGES_PER_SECOND_MAX,
+  MCP_MESSAGE_BYTES_MAX,
+} from '../../schemas/limits.ts';
 import type { BridgeClock } from '../../src/clock.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -56,12 +61,20 @@ export class StdioTransport implements Transport {
   }
 
   #read(chunk: Buffer): void {
-    for (const line of this.#lines(chunk)) {
+    this.#take(this.#lines(chunk));
+  }
+
+  #take(lines: Iterator<string | null>): void {
+    for (let taken = 0; taken < MCP_MESSAGES_AT_ONCE_MAX; taken += 1) {
+      const { done, value: line } = lines.next() as IteratorResult<string | null, undefined>;
       if (this.#closed) return;
+      if (done === true) return this.#goOn();
       if (line === null) return this.#fail(`it sent a message of more than ${MCP_MESSAGE_BYTES_MAX} bytes`);
       if (line.trim() !== '') this.#handle(line);
     }
-    this.#slowDown();
+    // The rest of a flood waits for what else is ready.
+    this.#process.stdout.pause();
+    this.#clock.soon(() => this.#take(lines));
   }
 
   #handle(line: string): void {
@@ -76,12 +89,16 @@ export class StdioTransport implements Transport {
   }
 
   /** A server that sends more than its share is read more slowly: its pipe fills, and it waits. */
-  #slowDown(): void {
+  #goOn(): void {
+    const { stdout } = this.#process;
     const nowMs = this.#clock.elapsed();
     if (nowMs - this.#window.sinceMs >= 1_000) this.#window = { sinceMs: nowMs, messages: 0 };
-    if (this.#window.messages < MCP_MESSAGES_PER_SECOND_MAX || this.#process.stdout.isPaused()) return;
-    this.#process.stdout.pause();
-    this.#clock.after(this.#window.sinceMs + 1_000 - nowMs, () => this.#process.stdout.resume());
+    if (this.#window.messages < MCP_MESSAGES_PER_SECOND_MAX) {
+      stdout.resume();
+      return;
+    }
+    stdout.pause();
+    this.#clock.after(this.#window.sinceMs + 1_000 - nowMs, () => stdout.resume());
   }
 
   #fail(why: string): void {
@@ -103,7 +120,7 @@ export class ServerFault extends Error {
 }
 
 /** The whole lines of each chunk; null when a line is too long. */
-function newLines(bytesMax = MCP_MESSAGE_BYTES_MAX): (chunk: Buffer) => Iterable<string | null> {
+function newLines(bytesMax = MCP_MESSAGE_BYTES_MAX): (chunk: Buffer) => Iterator<string | null> {
   let begun: Buffer[] = [];
   let bytes = 0;
   return function* lines(chunk) {

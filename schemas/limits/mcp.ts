@@ -13,6 +13,8 @@ export const MCP_MESSAGE_BYTES_MAX = 8 * 1_048_576;
 export const MCP_FAULTS_MAX = 64;
 /** Messages that a server may send in a second. One that sends more is read more slowly. */
 export const MCP_MESSAGES_PER_SECOND_MAX = 4_096;
+/** Messages of one server that are handled before what else is ready. The others wait for the next turn of the event loop. */
+export const MCP_MESSAGES_AT_ONCE_MAX = 16;
 /** What is kept of the end of a server's standard error, in characters; the rest is read and dropped. */
 export const MCP_STDERR_CHARS = 2_048;
 /** Longest connecting to a server with its handshake, in milliseconds. Then it is tried again after a wait. */
@@ -67,6 +69,8 @@ export const TOOLSET_SESSIONS_MAX = 4_096;
 export const MCP_LEFT_OUT_NAMED_MAX = 8;
 /** Longest check of a value against a schema of a server, in milliseconds. A check that takes longer fails. */
 export const MCP_CHECK_MS_MAX = 1_000;
+/** Longest compiling of a schema of a server, in milliseconds, also on a busy machine. A tool whose schema takes longer is left out. */
+export const MCP_COMPILE_MS_MAX = 10_000;
 /** Longest start of the thread that checks, in milliseconds. A check that waited longer fails. */
 export const MCP_CHECK_START_MS_MAX = 10_000;
 /** Largest heap of that thread, in MiB. A check that needs more fails. */

@@ -27,6 +27,7 @@ const FIGURES = [
   'journals',
   'deltas',
   'readers',
+  'mcp',
   'decode',
 ] as const;
 

@@ -1,13 +1,10 @@
 // Hostile and broken MCP servers, each as a real process: every case ends in a typed failure, or in a tool that is left out, in
-// time, and the bridge goes on.
-import { describe, expect, test as inTurn } from 'vitest';
+// time, and the bridge goes on. Most of the time is that of processes that start, so the cases run at once but for those that measure.
+import { describe, expect, test } from 'vitest';
 import { brand } from '../../../schemas/ids.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { mcpTool } from '../../../src/toolsets/mcp-tools.ts';
 import { type Opened, open, raw } from '../../support/mcp/opened.ts';
-
-// Most of the time is that of processes that start, so several cases run at once; those that measure run in turn.
-const test = inTurn.concurrent;
 
 const schema = { type: 'object' };
 const said = (name: string, more: JsonObject = {}): JsonObject => ({ name, inputSchema: schema, ...more });
@@ -20,7 +17,7 @@ describe('a tool that is left out, with the reason', () => {
   const good = said('good');
   const ref = (to: string): JsonObject =>
     said('bad', { inputSchema: { type: 'object', properties: { a: { $ref: to } } } });
-  test.each<readonly [what: string, bad: JsonObject, why: RegExp]>([
+  test.concurrent.each<readonly [what: string, bad: JsonObject, why: RegExp]>([
     ['no name', { inputSchema: schema }, /no name/],
     ['an empty name', said(''), /no name/],
     ['a name that is no text', { name: 7, inputSchema: schema }, /no name/],
@@ -71,7 +68,7 @@ describe('a tool that is left out, with the reason', () => {
     expect(opened.toolsOf('s')).toEqual(['mcp.s.good']);
   });
 
-  test.each<readonly [what: string, bad: unknown]>([
+  test.concurrent.each<readonly [what: string, bad: unknown]>([
     ['text', 'bad'],
     ['null', null],
     ['a list', []],
@@ -82,7 +79,7 @@ describe('a tool that is left out, with the reason', () => {
     expect(leftOut(opened)).toEqual(['it has no name']);
   });
 
-  test.each<readonly [trick: string, why: RegExp]>([
+  test.concurrent.each<readonly [trick: string, why: RegExp]>([
     ['deep_schema', /deeper than 48/],
     ['wide_schema', /more than 4096 values/],
     ['long_schema', /longer than 65536 characters/],
@@ -94,7 +91,7 @@ describe('a tool that is left out, with the reason', () => {
     expect(opened.toolsOf('s')).toEqual(['mcp.s.good']);
   });
 
-  test('the key __proto__ in a definition', () => {
+  test.concurrent('the key __proto__ in a definition', () => {
     const bad: unknown = JSON.parse('{"name":"bad","inputSchema":{"type":"object"},"__proto__":{"polluted":true}}');
     expect(mcpTool({ server: 's' }, bad)).toMatchObject({
       left: { reason: expect.stringContaining('__proto__') as string },
@@ -102,7 +99,7 @@ describe('a tool that is left out, with the reason', () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
-  test('10,000 tools: as many as a toolset holds stay', async () => {
+  test.concurrent('10,000 tools: as many as a toolset holds stay', async () => {
     await using opened = await open({ s: raw('many', '10000') });
     await opened.logged('mcp_server_ready');
     expect(opened.toolsOf('s')).toHaveLength(512);
@@ -110,7 +107,7 @@ describe('a tool that is left out, with the reason', () => {
     expect(leftOut(opened).at(-1)).toBe('and 3577 more');
   });
 
-  test('tools that take more than a report holds', async () => {
+  test.concurrent('tools that take more than a report holds', async () => {
     await using opened = await open({ s: raw('big_tools') });
     await opened.logged('mcp_server_ready');
     expect(opened.toolsOf('s').length).toBeGreaterThan(0);
@@ -120,7 +117,7 @@ describe('a tool that is left out, with the reason', () => {
 });
 
 describe('a name that would mislead', () => {
-  test.each<readonly [what: string, name: string]>([
+  test.concurrent.each<readonly [what: string, name: string]>([
     ['ANSI colours', '\u001b[31mred\u001b[0m'],
     ['a mark of direction', 'a\u202Eb'],
     ['a character of no width', 'a\u200Bb'],
@@ -141,7 +138,7 @@ describe('a name that would mislead', () => {
     expect(report).toEqual({ success: true, text: `${name} {}` });
   });
 
-  test('hints never make a tool read-only or parallel', async () => {
+  test.concurrent('hints never make a tool read-only or parallel', async () => {
     const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
     await using opened = await open({ s: tools(said('lies', { annotations })) });
     await opened.logged('mcp_server_ready');
@@ -155,7 +152,7 @@ describe('a name that would mislead', () => {
     });
   });
 
-  test('a description has no character that people would not see', async () => {
+  test.concurrent('a description has no character that people would not see', async () => {
     const description = 'adds\u001b[8m two\u202E numbers\u{E0073}\u{E0065}\u200B';
     await using opened = await open({ s: tools(said('add', { description })) });
     await opened.logged('mcp_server_ready');
@@ -167,7 +164,7 @@ describe('a name that would mislead', () => {
 });
 
 describe('a listing that cannot be finished', () => {
-  test.each<readonly [trick: string, why: RegExp]>([
+  test.concurrent.each<readonly [trick: string, why: RegExp]>([
     ['endless_cursors', /more than 64 pages/],
     ['same_cursor', /repeats a cursor/],
     ['empty_cursor', /repeats a cursor/],
@@ -188,7 +185,7 @@ describe('a listing that cannot be finished', () => {
     expect(await opened.call('mcp.bad.echo')).toMatchObject({ success: false, code: 'server_unavailable' });
   });
 
-  test('an empty cursor is a page like any other', async () => {
+  test.concurrent('an empty cursor is a page like any other', async () => {
     await using opened = await open({ s: raw('pages', '3') });
     await opened.logged('mcp_server_ready');
     expect(opened.toolsOf('s')).toHaveLength(3);
@@ -196,7 +193,7 @@ describe('a listing that cannot be finished', () => {
 });
 
 describe('a server that does not start', () => {
-  test.each<readonly [trick: string, why: RegExp]>([
+  test.concurrent.each<readonly [trick: string, why: RegExp]>([
     ['start_exit', /./],
     ['start_refused', /not today/],
     ['old_version', /1999-01-01/],
@@ -212,13 +209,13 @@ describe('a server that does not start', () => {
     expect(await opened.call('mcp.good.echo')).toMatchObject({ success: true });
   });
 
-  test('a program that does not exist', async () => {
+  test.concurrent('a program that does not exist', async () => {
     await using opened = await open({ bad: { command: '/nowhere/program' }, good: raw('plain') });
     expect(await opened.logged('mcp_server_unavailable', 'bad')).toMatchObject({ server: 'bad' });
     await opened.logged('mcp_server_ready', 'good');
   });
 
-  test('one that ends at the probe of newer protocols is asked in the older one', async () => {
+  test.concurrent('one that ends at the probe of newer protocols is asked in the older one', async () => {
     await using opened = await open({ s: raw('exits_at_probe') });
     await opened.logged('mcp_server_ready', 's');
     expect(await opened.call('mcp.s.echo')).toMatchObject({ success: true });
@@ -227,7 +224,7 @@ describe('a server that does not start', () => {
 
 describe('a call that a server answers badly', () => {
   const result = (value: unknown): JsonObject => raw('result', JSON.stringify(value));
-  test.each<readonly [what: string, server: JsonObject, code: string]>([
+  test.concurrent.each<readonly [what: string, server: JsonObject, code: string]>([
     ['an error of its own', raw('error'), 'tool_error'],
     ['a refusal', raw('refuses'), 'server_refused'],
     ['its end', raw('dies'), 'server_unavailable'],
@@ -254,7 +251,7 @@ describe('a call that a server answers badly', () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
-  test.each(['silence', 'other_id', 'text_id', 'null_id', 'batch'])(
+  test.concurrent.each(['silence', 'other_id', 'text_id', 'null_id', 'batch'])(
     '%s: the call ends when it is stopped',
     async (trick) => {
       await using opened = await open({ s: raw(trick) });
@@ -266,7 +263,7 @@ describe('a call that a server answers badly', () => {
     },
   );
 
-  test.each<readonly [trick: string, text: string]>([
+  test.concurrent.each<readonly [trick: string, text: string]>([
     ['twice', 'first'],
     ['junk', 'after the junk'],
     ['progress_flood', 'done'],
@@ -284,7 +281,7 @@ describe('a call that a server answers badly', () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
-  test.each<readonly [what: string, content: unknown, why: RegExp]>([
+  test.concurrent.each<readonly [what: string, content: unknown, why: RegExp]>([
     ['a value that does not fit', { n: 'seven' }, /\/n must be integer/],
     ['a missing field', {}, /required/],
   ])('structured content with %s', async (_what, content, why) => {
@@ -297,7 +294,7 @@ describe('a call that a server answers badly', () => {
     });
   });
 
-  inTurn('a pattern that takes for ever holds nothing', async () => {
+  test('a pattern that takes for ever holds nothing', async () => {
     await using opened = await open({ s: raw('slow_pattern'), good: raw('plain') });
     await opened.logged('mcp_server_ready', 's');
     const called = opened.call('mcp.s.s');
@@ -311,15 +308,15 @@ describe('a call that a server answers badly', () => {
     });
   });
 
-  test('a result of many parts, and one of many bytes, stay within memory', async () => {
+  test.concurrent('a result of many parts, and one of many bytes, stay within memory', async () => {
     await using opened = await open({ many: raw('many_blocks', '20000'), large: raw('large_result', '6000000') });
     await opened.until(() => opened.toolsOf('many').length + opened.toolsOf('large').length === 2);
     const many = await opened.call('mcp.many.echo');
-    expect(many.text).toMatch(/\[18976 more parts are left out\]$/);
+    expect(many.text).toMatch(/\[18977 more parts are left out\]$/);
     expect((await opened.call('mcp.large.echo')).text).toHaveLength(6_000_000);
   });
 
-  inTurn('a gigabyte of one result costs the bridge less than 64 MiB', async () => {
+  test('a gigabyte of one result costs the bridge less than 64 MiB', async () => {
     await using opened = await open({ s: raw('huge_result') });
     await opened.logged('mcp_server_ready', 's');
     const before = process.memoryUsage().rss;
@@ -331,7 +328,7 @@ describe('a call that a server answers badly', () => {
   });
 });
 
-test('tools that change again and again are listed less and less often', async () => {
+test.concurrent('tools that change again and again are listed less and less often', async () => {
   await using opened = await open({ s: raw('change_flood'), good: raw('plain') });
   await opened.logged('mcp_server_ready', 's');
   const from = performance.now();
@@ -341,7 +338,7 @@ test('tools that change again and again are listed less and less often', async (
   expect(await opened.call('mcp.good.echo')).toMatchObject({ success: true });
 });
 
-test('a server of which nothing is configured any more answers no call', async () => {
+test.concurrent('a server of which nothing is configured any more answers no call', async () => {
   await using opened = await open({ s: raw('plain') });
   await opened.logged('mcp_server_ready', 's');
   opened.configure({});

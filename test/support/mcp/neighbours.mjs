@@ -1,7 +1,7 @@
-// What hostile servers cost their bridge and a healthy server beside them: `node neighbours.mjs TRICK ...`, each trick one of
+// What hostile servers cost their bridge and a healthy server beside them: `node neighbours.mjs CALLS TRICK ...`, each trick one of
 // `raw-server.mjs`, with its option after a colon. A process of its own, so that its memory is the bridge's. For each trick a line
 // with the p95 of calls of the healthy server, in milliseconds, before the hostile one is there and while it is called without
-// end; then one with the growth of the highest memory over all, in MiB.
+// end, and how far the highest memory has grown until then, in MiB.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,11 +11,12 @@ import { openMcp } from '../../../dist/bridge/mcp/mcp-executor.js';
 import { systemClock } from '../../../dist/src/clock.js';
 
 const SERVER = join(dirname(fileURLToPath(import.meta.url)), 'raw-server.mjs');
-const CALLS = 300;
+const [, , count, ...tricks] = process.argv;
+const CALLS = Number(count);
 const PACE_MS = 4;
 const RAGING_AT_ONCE = 4;
 const CALL_MS = 2_000;
-const WARM_CALLS = 5_000;
+const WARM_CALLS = 10 * CALLS;
 
 const print = (line) => void process.stdout.write(`${JSON.stringify(line)}\n`);
 const server = (trick, option = '') => ({ command: process.execPath, args: [SERVER, trick, option] });
@@ -116,8 +117,7 @@ async function warmUp() {
 
 await warmUp();
 const before = highestMib();
-for (const argument of process.argv.slice(2)) {
-  const [trick, option] = argument.split(':');
+for (const named of tricks) {
+  const [trick, option] = named.split(':');
   print({ ...(await measure(trick, option)), highestMib: highestMib() - before });
 }
-print({ highestMib: highestMib() - before });
