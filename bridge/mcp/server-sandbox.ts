@@ -158,9 +158,7 @@ export function packageOf(path: string): string | null {
 const isTooWide = (path: string): boolean =>
   WIDE.has(path) || path === homedir() || path === dirname(homedir()) || HOMES.has(dirname(path));
 
-const WIDE: ReadonlySet<string> = new Set(
-  '/ /etc /home /media /mnt /root /run /tmp /usr /Users /var'.split(' '),
-);
+const WIDE: ReadonlySet<string> = new Set('/ /etc /home /media /mnt /root /run /tmp /usr /Users /var'.split(' '));
 /** Each directory in them is a person's. */
 const HOMES: ReadonlySet<string> = new Set(['/home', '/Users']);
 

@@ -115,7 +115,9 @@ test('a toolset of another owner is not tried again; one that came too late is, 
   await owned.reporter.inStep(EFFECT);
   expect(owned.sent).toHaveLength(1);
   let isLate = true;
-  const late = reporterOf(1, () => (isLate ? left(reject('wrong_turn', '/events/0/generate/turn', 'no')) : right(undefined)));
+  const late = reporterOf(1, () =>
+    isLate ? left(reject('wrong_turn', '/events/0/generate/turn', 'no')) : right(undefined),
+  );
   await late.reporter.inStep(EFFECT);
   isLate = false;
   await late.reporter.inStep(EFFECT);
