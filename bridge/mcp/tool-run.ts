@@ -185,6 +185,6 @@ async function answerTask(
   if (isLeft(question))
     return failedReport('server_refused', `the server cannot be given what it asks for: ${question.left}`);
   const answer = (await context.ask?.(question.right)) ?? { action: 'cancel' };
-  await updateTask(client, handle, responsesOf(Object.keys(given), answer));
+  await updateTask(client, handle, responsesOf(Object.keys(given), answer), context.signal);
   return null;
 }

@@ -27,8 +27,12 @@ export async function mcpLoginCommand(
   input: NodeJS.ReadableStream = process.stdin,
 ): Promise<number> {
   const args = [
-    ...['--mcp-config', resolve(file ?? join(dataDir, 'mcp.json')), '--server', server],
-    ...['--logins', join(dataDir, 'mcp-logins')],
+    '--mcp-config',
+    resolve(file ?? join(dataDir, 'mcp.json')),
+    '--server',
+    server,
+    '--logins',
+    join(dataDir, 'mcp-logins'),
     ...(scope === undefined ? [] : ['--scope', scope]),
     ...(action === 'logout' ? ['--logout'] : []),
   ];

@@ -217,7 +217,8 @@ describe('a person without a browser here', () => {
     await using server = await startAuthorizing();
     const faults: (string | null)[] = [];
     const person: How['person'] = (address, { uri, paste }) => {
-      void fetch(address, { redirect: 'manual' }).then((answer) => {
+      void (async () => {
+        const answer = await fetch(address, { redirect: 'manual' });
         const at = answer.headers.get('location') ?? '';
         for (const text of [
           '',
@@ -227,7 +228,7 @@ describe('a person without a browser here', () => {
           ` ${at}\n`,
         ])
           faults.push(paste(text));
-      });
+      })();
     };
     expect(await logIn(server, { person })).toBe(true);
     expect(faults.slice(0, 4).every((fault) => fault !== null)).toBe(true);
@@ -265,7 +266,11 @@ describe('an answer that belongs to no request', () => {
 });
 
 describe('a hostile server', () => {
-  const endless = (_path: string, _request: unknown, response: { write: (part: string, then: () => void) => void }) => {
+  const endless = (
+    _path: string,
+    _request: unknown,
+    response: { write: (part: string, then: () => void) => unknown },
+  ) => {
     const part = 'x'.repeat(1_048_576);
     const more = (): void => response.write(part, more);
     more();
@@ -327,7 +332,7 @@ describe('a hostile server', () => {
       'has endless metadata',
       {
         take: (path, request, response) =>
-          path.startsWith('/.well-known') && endless(path, request, response.writeHead(200) as never),
+          path.startsWith('/.well-known') && endless(path, request, response.writeHead(200)),
       },
       /more than|metadata|JSON/,
     ],

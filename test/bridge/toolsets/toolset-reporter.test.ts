@@ -82,10 +82,10 @@ describe('a tool that the engine refuses', () => {
       return at === -1 ? right(undefined) : refusedAt(at);
     });
     await reporter.inStep(EFFECT);
-    expect(sent.map(({ toolset, tools }) => [toolset, tools.length]).toSorted()).toEqual([
-      ['mcp.s0', 11],
-      ['mcp.s0', 12],
-      ['mcp.s1', 12],
+    expect(sent.map(({ toolset, tools }) => `${toolset} ${tools.length}`).toSorted()).toEqual([
+      'mcp.s0 11',
+      'mcp.s0 12',
+      'mcp.s1 12',
     ]);
     expect(log.filter(({ event }) => event === 'toolset_refused')).toMatchObject([
       { toolset: 'mcp.s0', left_out: 'mcp.s0.t3', code: 'registry_invalid' },
