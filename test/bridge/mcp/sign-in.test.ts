@@ -272,7 +272,7 @@ describe('a hostile server', () => {
     response: { write: (part: string, then: () => void) => unknown },
   ) => {
     const part = 'x'.repeat(1_048_576);
-    const more = (): void => response.write(part, more);
+    const more = (): void => void response.write(part, more);
     more();
     return true;
   };
