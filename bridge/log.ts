@@ -145,6 +145,8 @@ export type BridgeLogLine =
       readonly session_id: SessionId;
       /** The name of the toolset. */
       readonly toolset: string;
+      /** The id of the tool that is left out for it; absent when the whole toolset is not set. */
+      readonly left_out?: ToolId;
       /** A stable code of the failure. */
       readonly code: string;
       /** What happened, for people. */
@@ -238,26 +240,6 @@ export type BridgeLogLine =
       /** Where in it, as a JSON pointer (RFC 6901). */
       readonly at: string;
       /** What is wrong there, for people. */
-      readonly message: string;
-    }
-  | {
-      readonly event: 'toolset_set';
-      /** The session that it concerns. */
-      readonly session_id: SessionId;
-      /** The name of the toolset. */
-      readonly toolset: string;
-      /** How many tools it has now. */
-      readonly tools: number;
-    }
-  | {
-      readonly event: 'toolset_refused';
-      /** The session that it concerns. */
-      readonly session_id: SessionId;
-      /** The name of the toolset. */
-      readonly toolset: string;
-      /** A stable code of the failure. */
-      readonly code: string;
-      /** What happened, for people. */
       readonly message: string;
     }
   | {

@@ -128,6 +128,8 @@ export const SCHEMA_CHECK_MS_MIN = 50;
  * Tool packages whose parsed parts sessions share in memory. Beyond it the oldest is dropped and parsed again on use.
  */
 export const PACKAGES_SHARED_MAX = 16;
+/** Definitions of tools that an engine remembers as ones whose schemas compile. Beyond it they are all compiled again. */
+export const DEFINITIONS_KEPT = 8_192;
 /** Effective tool sets cached for one registry. Beyond it the oldest is dropped and computed again on use. */
 export const EFFECTIVE_SETS_KEPT = 8;
 /** Most profiles of a tool package. A package with more is refused as `invalid_shape`. */

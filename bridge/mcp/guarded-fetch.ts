@@ -43,17 +43,25 @@ export function guardedFetch(named: readonly string[], ports: FetchPorts = realP
       const target = redirectOf(at, response);
       if (target === null) return bounded(response);
       await response.body?.cancel();
-      if (target.origin !== at.origin)
-        throw new RefusedRequest(`the server redirects to ${target.origin}, which is not its own origin`);
       if (followed === MCP_REDIRECTS_MAX)
         throw new RefusedRequest(`the server redirects more than ${MCP_REDIRECTS_MAX} times`);
-      if (response.status !== 307 && response.status !== 308 && (init?.method ?? 'GET') !== 'GET')
-        throw new RefusedRequest(
-          `the server redirects a ${init?.method ?? 'GET'} with ${response.status}, which loses its body`,
-        );
+      refuseTarget(target, { from: at, status: response.status, method: init?.method ?? 'GET' });
       at = target;
     }
   };
+}
+
+interface Redirect {
+  readonly from: URL;
+  readonly status: number;
+  readonly method: string;
+}
+
+function refuseTarget(target: URL, { from, status, method }: Redirect): void {
+  if (target.origin !== from.origin)
+    throw new RefusedRequest(`the server redirects to ${target.origin}, which is not its own origin`);
+  if (status !== 307 && status !== 308 && method !== 'GET')
+    throw new RefusedRequest(`the server redirects a ${method} with ${status}, which loses its body`);
 }
 
 function redirectOf(from: URL, { status, headers }: Response): URL | null {

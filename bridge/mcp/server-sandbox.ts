@@ -91,7 +91,7 @@ function flagsOf(
   const { network, read, write } = sandbox;
   const system = systemMounts(true);
   const paths = [command, ...args].filter((path) => isAbsolute(path) && existsSync(path));
-  const named = paths.map(packageOf).filter((path) => path !== null);
+  const named = paths.map(shownFor).filter((path) => path !== null);
   const isShown = (path: string): boolean => system.shown.some((at) => isWithin(path, at));
   const shown = [...named, ...read, ...(cwd === null ? [] : [cwd])].filter((path) => !isShown(path));
   // A program is often started by a link to it, which lies elsewhere.
@@ -110,7 +110,7 @@ function flagsOf(
     '--tmpfs',
     '/tmp',
     ...outermost.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...links.flatMap((path) => (packageOf(path) === null ? [] : ['--symlink', realpathSync(path), path])),
+    ...links.flatMap((path) => (shownFor(path) === null ? [] : ['--symlink', realpathSync(path), path])),
     ...write.flatMap((path) => ['--bind-try', path, path]),
     ...hidden.flatMap((path) => hide(path, [...outermost, ...write])),
     '--chdir',
@@ -142,7 +142,7 @@ function hide(path: string, shown: readonly string[]): readonly string[] {
  * What a path of the command line shows: a directory itself; of a program the directory of its package, so that it finds its own
  * modules. Never a home or another directory that holds everything: there only the file; null for such a directory itself.
  */
-export function packageOf(path: string): string | null {
+export function shownFor(path: string): string | null {
   const real = realpathSync(path);
   // A package may find its own modules in the outermost directory of modules that it lies in.
   const modules = real.indexOf('/node_modules/');
@@ -158,9 +158,7 @@ export function packageOf(path: string): string | null {
 const isTooWide = (path: string): boolean =>
   WIDE.has(path) || path === homedir() || path === dirname(homedir()) || HOMES.has(dirname(path));
 
-const WIDE: ReadonlySet<string> = new Set(
-  '/ /etc /home /media /mnt /root /run /tmp /usr /Users /var'.split(' '),
-);
+const WIDE: ReadonlySet<string> = new Set('/ /etc /home /media /mnt /root /run /tmp /usr /Users /var'.split(' '));
 /** Each directory in them is a person's. */
 const HOMES: ReadonlySet<string> = new Set(['/home', '/Users']);
 

@@ -2,7 +2,13 @@
 // 2026-07-28, whose `tasks/get` brings the result too, and the tasks of 2025-11-25, whose `tasks/result` does.
 import type { Client } from '@modelcontextprotocol/client';
 import { isPlainObject } from '../../schemas/json.ts';
-import { CALL_HANDLE_CHARS_MAX, MCP_POLL_MS_DEFAULT, MCP_POLL_MS_MAX, MCP_POLL_MS_MIN } from '../../schemas/limits.ts';
+import {
+  CALL_HANDLE_CHARS_MAX,
+  MCP_POLL_MS_DEFAULT,
+  MCP_POLL_MS_MAX,
+  MCP_POLL_MS_MIN,
+  MCP_STOP_MS,
+} from '../../schemas/limits.ts';
 
 export interface TaskHandle {
   readonly id: string;
@@ -55,11 +61,17 @@ const STATUSES: ReadonlySet<string> = new Set(['working', 'input_required', 'com
 export const taskResult = (client: Client, { id }: TaskHandle, signal: AbortSignal): Promise<Said> =>
   client.request({ method: 'tasks/result', params: { taskId: id } }, anything, { signal, timeout: 2_147_483_647 });
 
-export const updateTask = (client: Client, { id }: TaskHandle, inputResponses: Said): Promise<Said> =>
-  client.request({ method: 'tasks/update', params: { taskId: id, inputResponses } }, anything);
+export const updateTask = (
+  client: Client,
+  { id }: TaskHandle,
+  inputResponses: Said,
+  signal: AbortSignal,
+): Promise<Said> =>
+  client.request({ method: 'tasks/update', params: { taskId: id, inputResponses } }, anything, { signal });
 
+/** A server that does not answer keeps the end of a call that was stopped only for a short time. */
 export const cancelTask = (client: Client, { id }: TaskHandle): Promise<Said> =>
-  client.request({ method: 'tasks/cancel', params: { taskId: id } }, anything);
+  client.request({ method: 'tasks/cancel', params: { taskId: id } }, anything, { timeout: MCP_STOP_MS });
 
 type Said = Readonly<Record<string, unknown>>;
 

@@ -185,7 +185,7 @@ async function lookAt(run: ToolRun, handle: TaskHandle, { client, left }: Look):
       // The keys of a task are never used again, so this is what the attempt before asked, and not the next question.
       if (left === null || !isSameList(keys, left.keys))
         return asked(run, requests, { keys, requestState: null, task: noteOf(handle) });
-      await updateTask(client, handle, responsesOf(keys, left.answer));
+      await updateTask(client, handle, responsesOf(keys, left.answer), context.signal);
     }
   } else if (status !== 'working') return await resultOf(await taskResult(client, handle, context.signal));
   await sleep(clock, pollMs, context.signal);

@@ -34,4 +34,4 @@ export function mcpSettings({
 
 const MCP_FILE = 'mcp.json';
 /** The folder of a data directory with the logins at servers. */
-export const LOGINS = 'mcp-logins';
+const LOGINS = 'mcp-logins';

@@ -7,7 +7,7 @@ import type { Content } from '../../schemas/content.ts';
 import type { EffectOfKind } from '../../schemas/effect.ts';
 import type { Ingress } from '../../schemas/event.ts';
 import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
-import { TOOLSET_REFUSALS_MAX, TOOLSET_SESSIONS_MAX } from '../../schemas/limits.ts';
+import { TOOLSET_REFUSALS_MAX, TOOLSET_REPORTS_MAX, TOOLSET_SESSIONS_MAX } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import { definitionDigest } from '../../schemas/toolset.ts';
@@ -55,15 +55,30 @@ export function newToolsetReporter(options: ReporterOptions): ToolsetReporter {
       if (inStepWith.get(effect.session_id) === versions) return effect;
       const state = await stateOf(options, effect.session_id);
       if (state === null) return effect;
-      let hasSet = false;
-      for (const source of sources)
-        for (const offered of missingIn(state, source))
-          if (await setToolset(options, { effect, state, source, offered })) hasSet = true;
-      note(effect.session_id, versions);
-      return hasSet ? await owedNow(options, effect) : effect;
+      const differences = sources.flatMap((source) =>
+        missingIn(state, source).map((offered) => ({ effect, state, source, offered })),
+      );
+      const answers = await setAll(options, differences);
+      if (!answers.includes('late')) note(effect.session_id, versions);
+      return answers.includes('set') ? await owedNow(options, effect) : effect;
     },
   };
 }
+
+/** Reports several at once: each commit digests the registry of the session anew. */
+async function setAll(options: ReporterOptions, differences: readonly Difference[]): Promise<readonly Answered[]> {
+  const waiting = [...differences];
+  const answers: Answered[] = [];
+  const reportNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      answers.push(await setToolset(options, next));
+  };
+  await Promise.all(Array.from({ length: TOOLSET_REPORTS_MAX }, reportNext));
+  return answers;
+}
+
+/** `late`: the run or the lease has gone on meanwhile, so that it is reported with a later generate. */
+type Answered = 'set' | 'refused' | 'late';
 
 async function stateOf({ client, link }: ReporterOptions, session: SessionId): Promise<SessionState | null> {
   const view = await link.ask('session', () => client.session(session));
@@ -106,8 +121,8 @@ interface Difference {
   readonly offered: OfferedToolset;
 }
 
-/** False when the engine refused it, which the log says. A tool that the engine refuses is left out, and the others stay. */
-async function setToolset(options: ReporterOptions, { effect, state, source, offered }: Difference): Promise<boolean> {
+/** A tool that the engine refuses is left out, and the others stay; the log says which, and why. */
+async function setToolset(options: ReporterOptions, { effect, state, source, offered }: Difference): Promise<Answered> {
   const { outbox, log, putBlob } = options;
   const { session_id, updated_at_ms } = state;
   const { toolset, tools, trust } = offered;
@@ -127,15 +142,20 @@ async function setToolset(options: ReporterOptions, { effect, state, source, off
     const answer = await outbox.report(session_id, event, effect.effect_id);
     if (isRight(answer)) {
       log({ event: 'toolset_set', session_id, toolset, tools: kept.length });
-      return true;
+      return 'set';
     }
     const at = refusedTool(answer.left);
     const { code, message } = answer.left;
-    log({ event: 'toolset_refused', session_id, toolset, code, message });
-    if (at === null || kept[at] === undefined || refusals === TOOLSET_REFUSALS_MAX) return false;
-    kept = kept.filter((_, index) => index !== at);
+    const refused = at === null || refusals === TOOLSET_REFUSALS_MAX ? undefined : kept[at];
+    const leftOut = refused === undefined ? {} : { left_out: refused.spec.tool_id };
+    log({ event: 'toolset_refused', session_id, toolset, code, message, ...leftOut });
+    if (refused === undefined) return FINAL.has(code) ? 'refused' : 'late';
+    kept = kept.filter((tool) => tool !== refused);
   }
 }
+
+/** Refusals that are about the toolset itself, and stay. */
+const FINAL: ReadonlySet<string> = new Set<Rejection['code']>(['registry_invalid', 'toolset_owned', 'toolsets_full']);
 
 /** A long definition is a blob, so that a report fits a request. */
 const definitionOf = ({ definition }: OfferedTool, putBlob: PutBlob): Promise<Content> =>

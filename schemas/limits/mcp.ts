@@ -63,6 +63,8 @@ export const MCP_TOOLSET_CHARS_MAX = 720_896;
 export const MCP_TOOLSET_VALUES_MAX = 24_576;
 /** Tools of a toolset that the engine refuses one by one and that are left out; with a further one the toolset is not set. */
 export const TOOLSET_REFUSALS_MAX = 8;
+/** Toolsets of one session that a bridge reports at once. Those that arrive together are one commit. */
+export const TOOLSET_REPORTS_MAX = 16;
 /** Sessions of which a bridge remembers that they have its toolsets. Beyond it, the one asked for longest ago is read again. */
 export const TOOLSET_SESSIONS_MAX = 4_096;
 /** Tools that are left out and named in the log, with the reason. The others are counted. */

@@ -70,7 +70,10 @@ function readEntry(title: string, entry: unknown): Either<ConfigFault, ServerSet
     left({ path: field === '' ? at : `${at}/${field}`, message });
   if (!TITLE.test(title)) {
     const what = JSON.stringify(title.slice(0, 64));
-    return fail('', `${what} cannot name a server: take 1 to ${TITLE_CHARS_MAX} characters that can be seen, none a space at an end`);
+    return fail(
+      '',
+      `${what} cannot name a server: take 1 to ${TITLE_CHARS_MAX} characters that can be seen, none a space at an end`,
+    );
   }
   if (!isPlainObject(entry)) return fail('', 'must be an object with "command" or "url"');
   return pipe(

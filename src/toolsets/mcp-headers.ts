@@ -14,14 +14,13 @@ type Place = 'root' | 'argument' | 'elsewhere';
 function faultAt(schema: Json, place: Place, names: Set<string>): string | null {
   if (Array.isArray(schema)) return firstFault(schema, 'elsewhere', names);
   if (!isPlainObject(schema)) return null;
-  const object = schema as JsonObject;
-  const declared = HEADER in object ? declarationFault(object, place, names) : null;
+  const declared = HEADER in schema ? declarationFault(schema, place, names) : null;
   if (declared !== null) return declared;
-  for (const [keyword, inner] of Object.entries(object)) {
+  for (const [keyword, inner] of Object.entries(schema)) {
     if (VALUES.has(keyword)) continue;
     const below = keyword === 'properties' && place !== 'elsewhere' ? 'argument' : 'elsewhere';
     // The keys of such an object are names, and no keywords.
-    const schemas = NAMED.has(keyword) && isPlainObject(inner) ? Object.values(inner as JsonObject) : [inner];
+    const schemas = NAMED.has(keyword) && isPlainObject(inner) ? Object.values(inner) : [inner];
     const fault = firstFault(schemas, below, names);
     if (fault !== null) return fault;
   }

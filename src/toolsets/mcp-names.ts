@@ -18,7 +18,10 @@ export function mcpServerName(title: string): string {
   if (SERVER_NAME.test(title) && !LOOKS_ALTERED.test(title)) return title;
   const cleaned = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
   const [, digest = ''] = digestText(title).split(':');
-  const begun = cleaned.replace(/^_/, '').slice(0, SERVER_CHARS - DIGEST_CHARS - 1).replace(/_$/, '');
+  const begun = cleaned
+    .replace(/^_/, '')
+    .slice(0, SERVER_CHARS - DIGEST_CHARS - 1)
+    .replace(/_$/, '');
   return `${begun === '' ? 'server' : begun}_${digest.slice(0, DIGEST_CHARS)}`;
 }
 

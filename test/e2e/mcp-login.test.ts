@@ -45,10 +45,11 @@ test('a person signs in with a browser here, then with one elsewhere, and signs 
   expect(await readdir(join(data, 'mcp-logins'))).toHaveLength(1);
 
   const elsewhere = await run(['login', 'far', '--data-dir', data], ({ address = '' }, give) => {
-    void fetch(address, { redirect: 'manual' }).then((answer) => {
+    void (async () => {
+      const answer = await fetch(address, { redirect: 'manual' });
       give('not an address');
       give(answer.headers.get('location') ?? '');
-    });
+    })();
   });
   expect(elsewhere).toMatchObject({ code: 0, lines: [{}, { event: 'mcp_login', needed: true }] });
 

@@ -95,11 +95,14 @@ describe('a server with a fault is left out, and the others stay', () => {
     expect(config.servers.map(({ name }) => name)).toEqual(['good']);
   });
 
-  test.each(['a\u001b[1m', 'a\nb', ' a', 'a  b', 'a\u200bb', 'a\u202eb', '\u3164', 'x'.repeat(65), ''])('the name %j', (name) => {
-    expect(parse({ [name]: { command: 'x' } }).faults).toMatchObject([
-      { message: expect.stringContaining('cannot name') as string },
-    ]);
-  });
+  test.each(['a\u001b[1m', 'a\nb', ' a', 'a  b', 'a\u200bb', 'a\u202eb', '\u3164', 'x'.repeat(65), ''])(
+    'the name %j',
+    (name) => {
+      expect(parse({ [name]: { command: 'x' } }).faults).toMatchObject([
+        { message: expect.stringContaining('cannot name') as string },
+      ]);
+    },
+  );
 });
 
 test('a server may be called what people call it', () => {

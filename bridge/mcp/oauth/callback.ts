@@ -41,9 +41,10 @@ export async function openCallback(port: number | null): Promise<Callback> {
 
   const server = createServer((request, response) => {
     const at = new URL(request.url ?? '/', 'http://127.0.0.1');
-    if (request.method !== 'GET' || at.pathname !== PATH) return void page(response, 404, 'There is nothing here.');
-    const fault = take(at.searchParams);
-    if (fault === null) page(response, 200, 'refold has got the answer. You may close this page.');
+    const isHere = request.method === 'GET' && at.pathname === PATH;
+    const fault = isHere ? take(at.searchParams) : null;
+    if (!isHere) page(response, 404, 'There is nothing here.');
+    else if (fault === null) page(response, 200, 'refold has got the answer. You may close this page.');
     else page(response, 400, `This answer is not taken: ${fault}.`);
   });
   await new Promise<void>((resolve, reject) => {

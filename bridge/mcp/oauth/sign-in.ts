@@ -37,36 +37,23 @@ interface Asked {
 
 /** False when the server wants no login. Rejects with what went wrong, for people; then the login before it stays. */
 export async function signIn({ settings, login, scope }: Asked, ports: SignInPorts): Promise<boolean> {
-  const grant = settings.oauth?.grant;
-  if (settings.oauth === null || grant?.kind !== 'authorization_code')
-    throw new Error('its configuration says where its tokens come from, so that no person signs in');
   const before = login.read();
-  const { callback, kept } = await openFor(grant, before);
+  const { callback, kept } = await openFor(grantOfPerson(settings), before);
   try {
     const { auth, computeScopeUnion } = await import('@modelcontextprotocol/client');
     const flow = new Flow(settings, { uri: callback.uri, client: kept, dpopKey: before?.dpop_key });
     const request = { serverUrl: settings.url, fetchFn: withinTime(serverFetch(settings)) };
     const isRefused = await refusesWithout(settings, flow, ports);
-    const wanted = computeScopeUnion(settings.oauth.scope ?? undefined, before?.wanted_scope, scope ?? undefined);
+    const wanted = computeScopeUnion(settings.oauth?.scope ?? undefined, before?.wanted_scope, scope ?? undefined);
     if (!isRefused && wanted === undefined) return false;
     if (wanted !== undefined) {
-      const all = computeScopeUnion(flow.address?.searchParams.get('scope') ?? before?.tokens.scope, wanted);
-      await auth(flow.provider, {
-        ...request,
-        forceReauthorization: true,
-        ...(all === undefined ? {} : { scope: all }),
-      });
+      const all = computeScopeUnion(flow.address?.searchParams.get('scope') ?? before?.tokens.scope, wanted) ?? wanted;
+      await auth(flow.provider, { ...request, forceReauthorization: true, scope: all });
     }
-    const address = checkedAddress(flow.address);
-    const answer = callback.answer(flow.state);
-    ports.onAddress(address, callback);
-    const params = await withinLogin(answer, ports);
+    const params = await answered(flow, callback, ports);
     const iss = params.get('iss');
-    await auth(flow.provider, {
-      ...request,
-      authorizationCode: params.get('code') ?? '',
-      ...(iss === null ? {} : { iss }),
-    });
+    const code = params.get('code') ?? '';
+    await auth(flow.provider, { ...request, authorizationCode: code, ...(iss === null ? {} : { iss }) });
     login.write(flow.record(login.server));
     return true;
   } finally {
@@ -74,9 +61,24 @@ export async function signIn({ settings, login, scope }: Asked, ports: SignInPor
   }
 }
 
+type PersonGrant = Extract<OAuthGrant, { readonly kind: 'authorization_code' }>;
+
+function grantOfPerson({ oauth }: HttpSettings): PersonGrant {
+  if (oauth?.grant.kind === 'authorization_code') return oauth.grant;
+  throw new Error('its configuration says where its tokens come from, so that no person signs in');
+}
+
+/** What the person brings back from the address. */
+async function answered(flow: Flow, callback: Callback, ports: SignInPorts): Promise<URLSearchParams> {
+  const address = checkedAddress(flow.address);
+  const answer = callback.answer(flow.state);
+  ports.onAddress(address, callback);
+  return await withinLogin(answer, ports);
+}
+
 /** The client of the last login is used again where the browser can be sent back to the same place. */
 async function openFor(
-  { redirectPort }: Extract<OAuthGrant, { readonly kind: 'authorization_code' }>,
+  { redirectPort }: PersonGrant,
   before: LoginRecord | null,
 ): Promise<{ readonly callback: Callback; readonly kept: StoredOAuthClientInformation | undefined }> {
   if (redirectPort !== null) {

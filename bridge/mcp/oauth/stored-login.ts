@@ -74,7 +74,10 @@ export function storedLogin(login: Login, { clientId, clientSecret, issuer }: OA
     invalidateCredentials(scope) {
       const record = read();
       if (record === null || scope === 'verifier' || scope === 'discovery') return;
-      if (scope !== 'tokens') return void login.remove();
+      if (scope !== 'tokens') {
+        login.remove();
+        return;
+      }
       // Another bridge may have refreshed them since; then its tokens are tried.
       if (record.tokens.refresh_token !== refreshing) return;
       const { refresh_token: _used, ...tokens } = record.tokens;

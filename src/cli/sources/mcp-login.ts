@@ -27,8 +27,12 @@ export async function mcpLoginCommand(
   input: NodeJS.ReadableStream = process.stdin,
 ): Promise<number> {
   const args = [
-    ...['--mcp-config', resolve(file ?? join(dataDir, 'mcp.json')), '--server', server],
-    ...['--logins', join(dataDir, 'mcp-logins')],
+    '--mcp-config',
+    resolve(file ?? join(dataDir, 'mcp.json')),
+    '--server',
+    server,
+    '--logins',
+    join(dataDir, 'mcp-logins'),
     ...(scope === undefined ? [] : ['--scope', scope]),
     ...(action === 'logout' ? ['--logout'] : []),
   ];
@@ -74,7 +78,9 @@ function tell({ event, message = '', address = '', redirect_uri = '' }: Said, se
   if (event === 'not_taken') output.line(paint.yellow(visible(message)));
   if (event !== 'address') return;
   output.object({ event: 'mcp_login_address', server, address, redirect_uri });
-  output.line(`To sign in at ${paint.bold(visible(server))}, open this address in a browser:\n\n  ${visible(address)}\n`);
+  output.line(
+    `To sign in at ${paint.bold(visible(server))}, open this address in a browser:\n\n  ${visible(address)}\n`,
+  );
   output.line(`If the browser cannot show the page at its end, give the address of that page here: ${redirect_uri}?…`);
 }
 

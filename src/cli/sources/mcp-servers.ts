@@ -41,7 +41,9 @@ export async function mcpCommand(command: McpCommand, output: Output): Promise<n
     throw misuse(`${file} has no server "${visible(name)}". List them: refold mcp list`);
   const { [name]: _removed, ...others } = before;
   const after = action === 'add' ? { ...before, [name]: entryOf(command) } : others;
-  const fault = configOf(file, after).faults.find(({ path }) => (path.split('/')[2] ?? '') === pointerSegment(name).slice(1));
+  const fault = configOf(file, after).faults.find(
+    ({ path }) => (path.split('/')[2] ?? '') === pointerSegment(name).slice(1),
+  );
   if (action === 'add' && fault !== undefined)
     throw misuse(`the server cannot be added: ${fault.path} ${fault.message}`);
   await writeServers(file, after);

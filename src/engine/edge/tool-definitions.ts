@@ -4,7 +4,7 @@ import { type Either, isRight, left, right } from 'fp-ts/lib/Either.js';
 import { isFulfilled } from '../../../reducers/planner.ts';
 import { toolRef } from '../../../schemas/define-tool.ts';
 import type { Digest } from '../../../schemas/ids.ts';
-import { TOOLS_MAX } from '../../../schemas/limits.ts';
+import { DEFINITIONS_KEPT } from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { normalisedTypes } from '../../core/json-schema-types.ts';
@@ -32,7 +32,7 @@ export async function admitTools(
       const why = tool[field] === undefined ? null : await findCompileFault(tool[field], budget);
       if (why !== null) return left(reject('registry_invalid', `${pathOf(index)}/${field}`, refusal(tool, why)));
     }
-    if (compiled.size >= TOOLS_MAX) compiled.clear();
+    if (compiled.size >= DEFINITIONS_KEPT) compiled.clear();
     // A reference that is not the digest of its definition must not vouch for another one.
     if (tool.tool_ref === toolRef(tool)) compiled.add(tool.tool_ref);
   }

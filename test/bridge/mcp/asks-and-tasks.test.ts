@@ -147,4 +147,15 @@ describe('a task', () => {
     if (!isCancelled) after.stop('stopping');
     expect(await later).toMatchObject({ code: isCancelled ? 'task_cancelled' : 'cancelled' });
   });
+
+  test('whose server does not answer its cancellation ends soon all the same', async () => {
+    await using opened = await open({ s: raw('task_deaf') });
+    await opened.logged('mcp_server_ready');
+    const stop = new StopSwitch();
+    const note = () => {
+      stop.stop('cancelled');
+      return Promise.resolve(true);
+    };
+    expect(await opened.call('mcp.s.echo', {}, { signal: stop.signal, note })).toMatchObject({ code: 'cancelled' });
+  }, 30_000);
 });

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { packageOf } from '../../../bridge/mcp/server-sandbox.ts';
+import { shownFor } from '../../../bridge/mcp/server-sandbox.ts';
 import { open } from '../../support/mcp/opened.ts';
 
 const SERVER = fileURLToPath(new URL('../../support/mcp/raw-server.mjs', import.meta.url));
@@ -45,18 +45,18 @@ describe('a path of the command line shows', () => {
     // Files for the server, and no program of its own: what is above stays hidden.
     ['project/src', 'project/src'],
     ['loose/other', 'loose/other'],
-  ])('for %s: %s', (path, shown) => expect(packageOf(join(root, path))).toBe(join(root, shown)));
+  ])('for %s: %s', (path, shown) => expect(shownFor(join(root, path))).toBe(join(root, shown)));
 
   test.each(['/', '/etc', '/home', '/tmp', '/usr', '/var', homedir()])('nothing for %s', (path) => {
-    expect(packageOf(path)).toBeNull();
+    expect(shownFor(path)).toBeNull();
   });
 
   test('only itself for a file in a directory that holds everything', () => {
-    expect(packageOf('/etc/passwd')).toBe('/etc/passwd');
+    expect(shownFor('/etc/passwd')).toBe('/etc/passwd');
     const file = join(tmpdir(), `refold-package-${process.pid}.sh`);
     writeFileSync(file, '');
     try {
-      expect(packageOf(file)).toBe(realpathSync(file));
+      expect(shownFor(file)).toBe(realpathSync(file));
     } finally {
       rmSync(file);
     }

@@ -29,7 +29,9 @@ afterEach(() => {
 });
 
 function settingsOf(url: string, oauth?: JsonObject): HttpSettings {
-  const config = parseConfig(JSON.stringify({ mcpServers: { far: { url, ...(oauth === undefined ? {} : { oauth }) } } }));
+  const config = parseConfig(
+    JSON.stringify({ mcpServers: { far: { url, ...(oauth === undefined ? {} : { oauth }) } } }),
+  );
   if (isLeft(config)) throw new Error(config.left.message);
   const [server] = config.right.servers;
   if (server === undefined) throw new Error(config.right.faults[0]?.message);
@@ -41,7 +43,10 @@ interface How {
   readonly scope?: string;
   readonly into?: string;
   /** What the person does; visits the address when absent. */
-  readonly person?: (address: string, callback: Pick<Awaited<ReturnType<typeof openCallback>>, 'uri' | 'paste'>) => void;
+  readonly person?: (
+    address: string,
+    callback: Pick<Awaited<ReturnType<typeof openCallback>>, 'uri' | 'paste'>,
+  ) => void;
 }
 
 function logIn(server: Authorizing, { oauth, scope, into = directory, person }: How = {}): Promise<boolean> {
@@ -57,7 +62,8 @@ function logIn(server: Authorizing, { oauth, scope, into = directory, person }: 
   );
 }
 
-const recordOf = (server: Authorizing, at = directory): LoginRecord | null => openLogins(at).of('far', server.url).read();
+const recordOf = (server: Authorizing, at = directory): LoginRecord | null =>
+  openLogins(at).of('far', server.url).read();
 const loginsOf = ({ configFile }: Opened): string => join(configFile, '..', 'mcp-logins');
 
 /** The server in a bridge, with the login of a person. */
@@ -95,13 +101,17 @@ describe('a login', () => {
     const second = recordOf(server, loginsOf(opened));
     expect(second?.tokens.refresh_token).not.toBe(first?.tokens.refresh_token);
     await using other = await open({});
-    openLogins(loginsOf(other)).of('far', server.url).write(second as LoginRecord);
+    openLogins(loginsOf(other))
+      .of('far', server.url)
+      .write(second as LoginRecord);
     other.configure({ far: { url: server.url } });
     await other.logged('mcp_server_ready', 'far');
     server.expire();
     expect(await other.call('mcp.far.echo')).toMatchObject({ success: true });
     // As when both have one data directory: the file has newer tokens than this bridge has read.
-    openLogins(loginsOf(opened)).of('far', server.url).write(recordOf(server, loginsOf(other)) as LoginRecord);
+    openLogins(loginsOf(opened))
+      .of('far', server.url)
+      .write(recordOf(server, loginsOf(other)) as LoginRecord);
     expect(await opened.call('mcp.far.echo')).toMatchObject({ success: true });
   });
 
@@ -207,11 +217,18 @@ describe('a person without a browser here', () => {
     await using server = await startAuthorizing();
     const faults: (string | null)[] = [];
     const person: How['person'] = (address, { uri, paste }) => {
-      void fetch(address, { redirect: 'manual' }).then((answer) => {
+      void (async () => {
+        const answer = await fetch(address, { redirect: 'manual' });
         const at = answer.headers.get('location') ?? '';
-        for (const text of ['', 'a-code', at.replace(uri, 'https://evil.example/'), `${uri}?code=x&state=y`, ` ${at}\n`])
+        for (const text of [
+          '',
+          'a-code',
+          at.replace(uri, 'https://evil.example/'),
+          `${uri}?code=x&state=y`,
+          ` ${at}\n`,
+        ])
           faults.push(paste(text));
-      });
+      })();
     };
     expect(await logIn(server, { person })).toBe(true);
     expect(faults.slice(0, 4).every((fault) => fault !== null)).toBe(true);
@@ -249,18 +266,30 @@ describe('an answer that belongs to no request', () => {
 });
 
 describe('a hostile server', () => {
-  const endless = (_path: string, _request: unknown, response: { write: (part: string, then: () => void) => void }) => {
+  const endless = (
+    _path: string,
+    _request: unknown,
+    response: { write: (part: string, then: () => void) => unknown },
+  ) => {
     const part = 'x'.repeat(1_048_576);
-    const more = (): void => response.write(part, more);
+    const more = (): void => void response.write(part, more);
     more();
     return true;
   };
 
   test.each<readonly [what: string, tweaks: Parameters<typeof startAuthorizing>[0], why: RegExp]>([
-    ['names another issuer in its metadata', { metadata: (said) => ({ ...said, issuer: 'https://evil.example' }) }, /issuer/i],
+    [
+      'names another issuer in its metadata',
+      { metadata: (said) => ({ ...said, issuer: 'https://evil.example' }) },
+      /issuer/i,
+    ],
     ['answers as another issuer', { redirect: (to) => to.searchParams.set('iss', 'https://evil.example') }, /iss/i],
     ['answers without the issuer that it promised', { redirect: (to) => to.searchParams.delete('iss') }, /iss/i],
-    ['gives a code that is not of this login', { redirect: (to) => to.searchParams.set('code', 'other') }, /invalid_grant|client/],
+    [
+      'gives a code that is not of this login',
+      { redirect: (to) => to.searchParams.set('code', 'other') },
+      /invalid_grant|client/,
+    ],
     [
       'refuses',
       { redirect: (to) => (to.searchParams.delete('code'), to.searchParams.set('error', 'access_denied')) },
@@ -303,11 +332,15 @@ describe('a hostile server', () => {
       'has endless metadata',
       {
         take: (path, request, response) =>
-          path.startsWith('/.well-known') && endless(path, request, response.writeHead(200) as never),
+          path.startsWith('/.well-known') && endless(path, request, response.writeHead(200)),
       },
       /more than|metadata|JSON/,
     ],
-    ['registers nobody', { take: (path, _request, response) => path === '/register' && response.writeHead(403).end('{}') !== undefined }, /regist|403/i],
+    [
+      'registers nobody',
+      { take: (path, _request, response) => path === '/register' && response.writeHead(403).end('{}') !== undefined },
+      /regist|403/i,
+    ],
   ])('that %s gets no login', async (_what, tweaks, why) => {
     await using server = await startAuthorizing(tweaks);
     await expect(logIn(server)).rejects.toThrow(why);
@@ -317,7 +350,9 @@ describe('a hostile server', () => {
 
   test('that names another authorization server than the configuration gets no login, and no token', async () => {
     await using server = await startAuthorizing();
-    await expect(logIn(server, { oauth: { issuer: 'https://login.example' } })).rejects.toThrow('https://login.example');
+    await expect(logIn(server, { oauth: { issuer: 'https://login.example' } })).rejects.toThrow(
+      'https://login.example',
+    );
     expect(server.seen.filter((line) => line.startsWith('POST'))).toEqual([]);
   });
 
@@ -344,7 +379,9 @@ describe('a hostile server', () => {
     const near = guardedFetch(['http://localhost:80/mcp'], ports);
     expect((await near('http://127.0.0.1:81/token')).status).toBe(200);
     await expect(near('http://localhost.evil.example/token')).rejects.toThrow('private address');
-    await expect(guardedFetch(['https://example.com/mcp'], ports)('https://localhost/token')).rejects.toThrow('private');
+    await expect(guardedFetch(['https://example.com/mcp'], ports)('https://localhost/token')).rejects.toThrow(
+      'private',
+    );
     const named = guardedFetch(['https://example.com/mcp', 'https://sso.corp.example'], ports);
     expect((await named('https://sso.corp.example/token')).status).toBe(200);
   });

@@ -98,27 +98,11 @@ function authorizationServer({
 }: Asked & { readonly issuer: string; readonly state: State; readonly tweaks: Tweaks }): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', issuer);
   if (pathname === '/.well-known/oauth-authorization-server') {
-    const said = {
-      issuer,
-      authorization_endpoint: `${issuer}/authorize`,
-      token_endpoint: `${issuer}/token`,
-      registration_endpoint: `${issuer}/register`,
-      response_types_supported: ['code'],
-      code_challenge_methods_supported: ['S256'],
-      token_endpoint_auth_methods_supported: ['none'],
-      authorization_response_iss_parameter_supported: true,
-    };
+    const said = metadataOf(issuer);
     json(response, tweaks.metadata?.(said) ?? said);
   } else if (pathname === '/register') json(response, { ...JSON.parse(body), client_id: next('client', state) }, 201);
   else if (pathname === '/authorize') {
-    const target = new URL(searchParams.get('redirect_uri') ?? '');
-    const code = next('code', state);
-    state.codes.set(code, {
-      challenge: searchParams.get('code_challenge') ?? '',
-      scope: searchParams.get('scope') ?? '',
-    });
-    for (const [name, value] of Object.entries({ code, state: searchParams.get('state') ?? '', iss: issuer }))
-      target.searchParams.set(name, value);
+    const target = authorized(searchParams, issuer, state);
     tweaks.redirect?.(target);
     response.writeHead(302, { location: target.href }).end();
   } else if (pathname === '/token') {
@@ -128,6 +112,26 @@ function authorizationServer({
     const answer = { ...granted(scope, state), token_type: 'Bearer', expires_in: 3_600 };
     json(response, scope === '' ? answer : { ...answer, scope });
   } else response.writeHead(404).end();
+}
+
+const metadataOf = (issuer: string): Said => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  registration_endpoint: `${issuer}/register`,
+  response_types_supported: ['code'],
+  code_challenge_methods_supported: ['S256'],
+  token_endpoint_auth_methods_supported: ['none'],
+  authorization_response_iss_parameter_supported: true,
+});
+
+function authorized(asked: URLSearchParams, issuer: string, state: State): URL {
+  const code = next('code', state);
+  state.codes.set(code, { challenge: asked.get('code_challenge') ?? '', scope: asked.get('scope') ?? '' });
+  const target = new URL(asked.get('redirect_uri') ?? '');
+  for (const [name, value] of Object.entries({ code, state: asked.get('state') ?? '', iss: issuer }))
+    target.searchParams.set(name, value);
+  return target;
 }
 
 const next = (kind: string, state: State): string => `${kind}-token-of-many-characters-${(state.made += 1)}`;

@@ -160,6 +160,10 @@ const TRICKS = {
       },
     },
   ),
+  task_deaf: modern(
+    ({ id }) => answer(id, { resultType: 'task', taskId: 'task-4', status: 'working', pollIntervalMs: 1 }),
+    { 'tasks/get': ({ id }) => answer(id, { taskId: 'task-4', status: 'working' }), 'tasks/cancel': () => undefined },
+  ),
   task_without_id: modern(({ id }) => answer(id, { resultType: 'task', status: 'working' })),
   task_long_id: modern(({ id }) => answer(id, { resultType: 'task', taskId: 'x'.repeat(3_000), status: 'working' })),
   task_unknown: modern(({ id }) => answer(id, { resultType: 'task', taskId: 'gone', status: 'working' }), {
