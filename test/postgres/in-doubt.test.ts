@@ -17,7 +17,13 @@ import {
   tombstoneOf,
   version,
 } from '../support/journal/samples.ts';
-import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
+import {
+  type Database,
+  type Server,
+  createDatabase,
+  describePostgres,
+  openServer,
+} from '../support/postgres/database.ts';
 import { type Cut, type Proxy, openProxy } from '../support/postgres/proxy.ts';
 import { closeStores, openStores } from '../support/postgres/stores.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
@@ -40,7 +46,9 @@ describePostgres('a write whose connection is lost', () => {
     await database.empty();
     const { port } = new URL(database.url);
     proxy = await openProxy(Number(port === '' ? 5_432 : port));
-    stores = await openStores(Object.assign(new URL(database.url), { port: String(proxy.port), hostname: '127.0.0.1' }).href);
+    stores = await openStores(
+      Object.assign(new URL(database.url), { port: String(proxy.port), hostname: '127.0.0.1' }).href,
+    );
     ({ journal } = stores);
   });
   afterEach(async () => {
