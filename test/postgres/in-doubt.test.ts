@@ -103,9 +103,11 @@ describePostgres('a write whose connection is lost', () => {
     await must(append(id, 0, 'a'));
     let answer: Promise<string> = Promise.resolve('');
     await held(id, async () => {
-      proxy.cutNext('refold.append', 'before_commit');
+      proxy.cutNext('refold.append', 'when_told');
       answer = outcome(append(id, 1, 'b'));
+      // Cut off before the server has begun, it would be shut out by the epoch that is raised.
       const [pid] = await waiting('refold.append');
+      proxy.cutNow();
       // Raising the epoch waits for the append, so nothing was looked up and nothing answered yet.
       await waiting('SET epoch = p.epoch + 1');
       if (!commits) await database.query('SELECT pg_terminate_backend($1)', [pid]);
