@@ -35,7 +35,9 @@ async function measure(bench: Bench): Promise<readonly Row[]> {
       const said = (run: number): void => bench.progress(`shared journal, ${sessions} sessions: run ${run}/${runs}`);
       const values = await alternate(runs, contest, said);
       const what = `the journal in PostgreSQL alone, ${sessions} sessions`;
-      rows.push(rowOf({ what, unit: 'turns/s', values: values.postgres, limit: { what: 'floor', values: values.floored } }));
+      rows.push(
+        rowOf({ what, unit: 'turns/s', values: values.postgres, limit: { what: 'floor', values: values.floored } }),
+      );
     }
     return rows;
   } finally {

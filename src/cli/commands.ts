@@ -145,7 +145,10 @@ export function addProcesses(program: Program): void {
       );
     },
   )
-    .option('--journal <url>', 'keep sessions in this PostgreSQL database (default: $REFOLD_JOURNAL, else the data directory)')
+    .option(
+      '--journal <url>',
+      'keep sessions in this PostgreSQL database (default: $REFOLD_JOURNAL, else the data directory)',
+    )
     .option('--port <n>', 'the port to listen on; 0 for any free port', '7423')
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--allow-remote', 'allow an address that is not loopback')

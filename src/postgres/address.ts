@@ -17,24 +17,22 @@ export interface PostgresAddress {
   readonly shown: string;
 }
 
-const PROTOCOLS = ['postgres:', 'postgresql:'];
+const PROTOCOLS: ReadonlySet<string> = new Set(['postgres:', 'postgresql:']);
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const PORT = 5_432;
-
-/** Whether a text names a database, and no directory. */
-export const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:\/\//.test(text);
 
 /** Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; a HOST in the query that begins with `/` is the directory of a socket. */
 export function postgresAddress(url: string): Either<Rejection, PostgresAddress> {
   // `postgres:///database?host=/run/postgresql` has no host, which a URL of this kind may not have.
   const parsed = parse(url.replace(/^(postgres(?:ql)?:\/\/(?:[^/@]*@)?)\//, '$1localhost/'));
-  if (parsed === null || !PROTOCOLS.includes(parsed.protocol)) {
+  if (parsed === null || !PROTOCOLS.has(parsed.protocol)) {
     return left(reject('invalid_shape', '/journal', `the journal is not a URL: give ${FORM}`));
   }
-  const database = readable(parsed.pathname.slice(1));
-  const [user, password] = [readable(parsed.username), readable(parsed.password)];
-  if (database === null || user === null || password === null) {
-    return left(reject('invalid_shape', '/journal', `the URL of the journal has a wrong percent-encoding: give ${FORM}`));
+  const [database, user, password] = [parsed.pathname.slice(1), parsed.username, parsed.password].map(readable);
+  if (database === undefined || user === undefined || password === undefined) {
+    return left(
+      reject('invalid_shape', '/journal', `the URL of the journal has a wrong percent-encoding: give ${FORM}`),
+    );
   }
   if (database === '') return left(reject('invalid_shape', '/journal', `the URL names no database: give ${FORM}`));
   const options = new Map(parsed.searchParams);
@@ -42,20 +40,23 @@ export function postgresAddress(url: string): Either<Rejection, PostgresAddress>
   const isLocal = socket.startsWith('/') || LOOPBACK.test(parsed.hostname);
   const refused = refusedOption(options, isLocal);
   if (refused !== null) return left(refused);
-  const rootCertificate = options.get('sslrootcert');
   const port = parsed.port === '' ? PORT : Number(parsed.port);
-  const at = socket.startsWith('/') ? socket : `${parsed.hostname}:${port}`;
+  const host = socket.startsWith('/') ? socket : parsed.hostname.replace(/^\[(.*)\]$/, '$1');
+  const at = host === socket ? socket : `${parsed.hostname}:${port}`;
   return right({
-    host: socket.startsWith('/') ? socket : parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
+    host,
     port,
     database,
-    ...(user === '' ? {} : { user }),
-    ...(password === '' ? {} : { password }),
-    ...(rootCertificate === undefined ? {} : { rootCertificate }),
     isLocal,
+    ...optional({ user, password, rootCertificate: options.get('sslrootcert') ?? '' }),
     shown: `postgres://${user === '' ? '' : `${user}@`}${at}/${database}`,
   });
 }
+
+type Optional = Pick<PostgresAddress, 'user' | 'password' | 'rootCertificate'>;
+
+const optional = (fields: Required<Optional>): Optional =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
 
 const FORM = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
 
@@ -65,7 +66,8 @@ function refusedOption(options: ReadonlyMap<string, string>, isLocal: boolean): 
     if (name === 'host' && value.startsWith('/')) continue;
     if (name === 'sslrootcert') continue;
     if (name === 'sslmode' && (isLocal || value === 'verify-full')) continue;
-    const next = name === 'sslmode' ? `the certificate of the server is always verified: use verify-full` : 'leave it out';
+    const next =
+      name === 'sslmode' ? `the certificate of the server is always verified: use verify-full` : 'leave it out';
     return reject('invalid_shape', '/journal', `the URL of the journal has the option ${name}=${value}; ${next}`);
   }
   return null;
@@ -79,10 +81,10 @@ function parse(url: string): URL | null {
   }
 }
 
-function readable(encoded: string): string | null {
+function readable(encoded: string): string | undefined {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    return null;
+    return undefined;
   }
 }

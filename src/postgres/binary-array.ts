@@ -16,7 +16,10 @@ const HEAD_BYTES = 20;
 const NULL_LENGTH = -1;
 
 export const booleans = (values: readonly boolean[]): Buffer =>
-  arrayOf(BOOLEAN, values.map((value) => Buffer.of(value ? 1 : 0)));
+  arrayOf(
+    BOOLEAN,
+    values.map((value) => Buffer.of(value ? 1 : 0)),
+  );
 
 export const bytes = (values: readonly (Buffer | null)[]): Buffer => arrayOf(BYTES, values);
 
@@ -24,9 +27,13 @@ export const bytes = (values: readonly (Buffer | null)[]): Buffer => arrayOf(BYT
 export const uuids = (values: readonly Buffer[]): Buffer => arrayOf(UUID, values);
 
 export const texts = (values: readonly (string | null)[]): Buffer =>
-  arrayOf(TEXT, values.map((value) => (value === null ? null : Buffer.from(value))));
+  arrayOf(
+    TEXT,
+    values.map((value) => (value === null ? null : Buffer.from(value))),
+  );
 
-export const smalls = (values: readonly number[]): Buffer => numbers(SMALL, values, 2, (item, at, n) => item.writeInt16BE(n, at));
+export const smalls = (values: readonly number[]): Buffer =>
+  numbers(SMALL, values, 2, (item, at, n) => item.writeInt16BE(n, at));
 
 export const integers = (values: readonly number[]): Buffer =>
   numbers(INTEGER, values, 4, (item, at, n) => item.writeInt32BE(n, at));

@@ -6,7 +6,7 @@ import { EventId, type Position } from '../../schemas/ids.ts';
 import { invariant } from '../../schemas/rejection.ts';
 import { idInField } from '../journal/event-id-field.ts';
 import type { JournalCommit, JournalEvent } from '../journal/journal.ts';
-import { digestBytes, digestOf } from './digest-bytes.ts';
+import { digestBytes, storedDigest } from './digest-bytes.ts';
 import type { Row } from './driver.ts';
 
 export interface CommitRow {
@@ -48,7 +48,7 @@ export function requireLines(commits: readonly JournalCommit[]): void {
 /** Null when the row is not one that was stored so. */
 export function commitOfRow(row: Row): JournalCommit | null {
   const { position, count, event_ids, events } = row;
-  const [state_digest, chain] = [digestOf(row['state_digest']), digestOf(row['chain'])];
+  const [state_digest, chain] = [storedDigest(row['state_digest']), storedDigest(row['chain'])];
   if (state_digest === null || chain === null || typeof events !== 'string') return null;
   const texts = events.split('\n');
   const ids = typeof event_ids === 'string' ? event_ids.split('\n') : texts.map((text) => idInField(text, 0));

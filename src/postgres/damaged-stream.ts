@@ -4,8 +4,8 @@ import type { Tombstone } from '../../schemas/session-head.ts';
 import { Version } from '../../schemas/ids.ts';
 import { sessionDeleted, unknownSession } from '../journal/append-rules.ts';
 import { Refusal } from '../journal/refusal.ts';
-import { digestOf } from './digest-bytes.ts';
-import type { Query } from './pool.ts';
+import { storedDigest } from './digest-bytes.ts';
+import type { Query } from './driver.ts';
 
 const LAST = `
 SELECT s.version, c.position + c.count AS held, c.chain FROM refold.stream s
@@ -22,6 +22,6 @@ export async function damagedTombstone(query: Query, session: SessionId, deleted
   }
   const version = Version.is(row['version']) ? row['version'] : null;
   // The chain value belongs to the version only when the last commit ends there.
-  const chain = row['held'] === version ? digestOf(row['chain']) : null;
+  const chain = row['held'] === version ? storedDigest(row['chain']) : null;
   return { session_id: session, version, chain, deleted_at_ms };
 }

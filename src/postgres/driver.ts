@@ -1,7 +1,7 @@
 // The driver: connections to one database, loaded only when a journal is in one. An error of the server becomes a Refusal
 // here; a connection that is lost while the server works leaves open what the server did (`Lost`).
 import { readFile } from 'node:fs/promises';
-import type { Client, ClientConfig, QueryResult } from 'pg';
+import type { Client, ClientConfig, QueryResult, types as Types } from 'pg';
 import { type RejectionCode, reject } from '../../schemas/rejection.ts';
 import { reasonOf } from '../files/file-failure.ts';
 import { Refusal, refuse } from '../journal/refusal.ts';
@@ -13,9 +13,11 @@ export type Given = Buffer | string | number | boolean | null;
 /** A row, by the names of its columns; a `bigint` is a number. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** One statement. Throws a Refusal when the server refuses it, and `Lost` when the connection ends before the answer. */
+export type Query = (statement: string, given?: readonly Given[]) => Promise<readonly Row[]>;
+
 export interface Connection {
-  /** Throws a Refusal when the server refuses it, and `Lost` when the connection ends before the answer. */
-  query(statement: string, given?: readonly Given[]): Promise<readonly Row[]>;
+  readonly query: Query;
   /** False once it has ended, for whatever reason. */
   readonly isOpen: boolean;
   end(): Promise<void>;
@@ -32,12 +34,12 @@ export class Lost extends Error {
 export const isLost = (error: unknown): error is Lost => error instanceof Lost;
 
 const CONNECT_MS_MAX = 10_000;
-const BIG = 20;
+type TypeId = Parameters<typeof Types.getTypeParser>[0];
 
 /** Loads the driver, and the certificates that the address names. */
 export async function loadDriver(address: PostgresAddress): Promise<Connect> {
   const { Client: NewClient, types } = await import('pg').then(
-    (module) => module.default,
+    (module) => module,
     () => refuse('storage_failed', 'a journal in PostgreSQL needs the driver: npm install pg@8.23'),
   );
   const ca = address.rootCertificate === undefined ? null : await readCertificates(address.rootCertificate);
@@ -53,9 +55,8 @@ export async function loadDriver(address: PostgresAddress): Promise<Connect> {
     connectionTimeoutMillis: CONNECT_MS_MAX,
     keepAlive: true,
     types: {
-      getTypeParser: (oid: number, format?: string) =>
-        oid === BIG ? Number : (types.getTypeParser(oid, format as 'text') as (text: string) => unknown),
-    } as NonNullable<ClientConfig['types']>,
+      getTypeParser: (oid: TypeId) => (oid === types.builtins.INT8 ? Number : (types.getTypeParser(oid) as unknown)),
+    },
   };
   return () => connectTo(new NewClient(config), address);
 }

@@ -31,8 +31,8 @@ export function openLane(ports: LanePorts): Lane {
     return connection;
   }
 
-  async function answer<W extends StreamWrite>(
-    writes: readonly W[],
+  async function answer(
+    writes: readonly StreamWrite[],
     work: (connection: Connection) => Promise<readonly WriteAnswer[]>,
   ): Promise<readonly WriteAnswer[]> {
     try {

@@ -1,8 +1,5 @@
 // Connections that are shared, for reads and for what needs no order: at most a few at a time, opened when they are needed.
-import type { Connect, Connection, Given, Row } from './driver.ts';
-
-/** One statement on any connection. */
-export type Query = (statement: string, given?: readonly Given[]) => Promise<readonly Row[]>;
+import type { Connect, Connection, Query } from './driver.ts';
 
 export interface Pool {
   /** Lends a connection that nothing else uses meanwhile. */
@@ -19,8 +16,9 @@ export function newPool(connect: Connect, most: number): Pool {
   let lent = 0;
 
   async function borrow(): Promise<Connection> {
-    while (lent >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    lent += 1;
+    if (lent < most) lent += 1;
+    // Whoever gives a connection back leaves its place to the first that waits.
+    else await new Promise<void>((resolve) => waiting.push(resolve));
     for (let last = idle.pop(); last !== undefined; last = idle.pop()) if (last.isOpen) return last;
     return await connect().catch((error: unknown) => {
       release();
@@ -29,8 +27,9 @@ export function newPool(connect: Connect, most: number): Pool {
   }
 
   function release(): void {
-    lent -= 1;
-    waiting.shift()?.();
+    const next = waiting.shift();
+    if (next === undefined) lent -= 1;
+    else next();
   }
 
   async function lend<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -64,11 +63,7 @@ export function newPool(connect: Connect, most: number): Pool {
 }
 
 /** Runs work in a transaction, which is rolled back when it throws. */
-export async function inTransaction<T>(
-  connection: Connection,
-  work: () => Promise<T>,
-  mode = '',
-): Promise<T> {
+export async function inTransaction<T>(connection: Connection, work: () => Promise<T>, mode = ''): Promise<T> {
   await connection.query(`BEGIN ${mode}`);
   try {
     const result = await work();

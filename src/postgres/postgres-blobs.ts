@@ -8,7 +8,7 @@ import type { Digest } from '../../schemas/ids.ts';
 import { BLOB_BYTES_MAX, BLOB_PART_BYTES } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import { type BlobEnds, type Blobs, blobsClosed, digestBlob, unknownBlob, verifyBlob } from '../blobs/blobs.ts';
-import { digestBytes, digestOf } from './digest-bytes.ts';
+import { digestBytes, storedDigest } from './digest-bytes.ts';
 import type { Connection, Row } from './driver.ts';
 import { type Pool, inTransaction } from './pool.ts';
 import { catchLost } from './refused.ts';
@@ -71,7 +71,8 @@ export function openPostgresBlobs(pool: Pool): Blobs {
 }
 
 const HAS = 'SELECT FROM refold.blob WHERE digest = $1';
-const LAST_PUT = 'SELECT floor(extract(epoch FROM last_put) * 1000)::bigint AS at_ms FROM refold.blob WHERE digest = $1';
+const LAST_PUT =
+  'SELECT floor(extract(epoch FROM last_put) * 1000)::bigint AS at_ms FROM refold.blob WHERE digest = $1';
 // The row is locked before its time is compared, so a put that comes first keeps the blob.
 const DELETE = `
 WITH gone AS (
@@ -81,7 +82,7 @@ SELECT FROM gone`;
 
 async function digestLater(bytes: Uint8Array): Promise<Answer<Digest>> {
   if (bytes.length <= HASHED_INLINE_BYTES_MAX || bytes.length > BLOB_BYTES_MAX) return digestBlob(bytes);
-  const ref = digestOf(Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)));
+  const ref = storedDigest(Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)));
   return ref === null ? digestBlob(bytes) : right(ref);
 }
 
@@ -150,9 +151,12 @@ async function readEnds(pool: Pool, ref: Digest, bytes: number): Promise<Answer<
 
 async function* listBlobs(pool: Pool): AsyncGenerator<Digest> {
   for (let after = Buffer.alloc(0); ;) {
-    const rows = await pool.query('SELECT digest FROM refold.blob WHERE digest > $1 ORDER BY digest LIMIT $2', [after, PAGE]);
+    const rows = await pool.query('SELECT digest FROM refold.blob WHERE digest > $1 ORDER BY digest LIMIT $2', [
+      after,
+      PAGE,
+    ]);
     for (const { digest } of rows) {
-      const ref = digestOf(digest);
+      const ref = storedDigest(digest);
       if (ref !== null) yield ref;
     }
     if (rows.length < PAGE) return;

@@ -7,13 +7,13 @@ import { putsOfCommit } from '../journal/commit-puts.ts';
 import { NOT_INDEXED, indexChanges } from '../journal/head-index.ts';
 import type { SessionHead } from '../journal/journal.ts';
 import { META_KEY, genesisKey, headKey, packageKey, tombstoneKey } from '../journal/keys.ts';
-import { Refusal, refuse } from '../journal/refusal.ts';
+import { Refusal } from '../journal/refusal.ts';
 import type { Put } from '../journal/store.ts';
 import { encodeHead, encodeMeta, encodeStoredGenesis, encodeText, encodeTombstone } from '../journal/stored-values.ts';
 import { commitOfRow } from './commit-rows.ts';
-import { digestOf } from './digest-bytes.ts';
+import { storedDigest } from './digest-bytes.ts';
 import { type Connection, type Row, isLost } from './driver.ts';
-import { readTombstones } from './session-rows.ts';
+import { selectTombstones } from './session-rows.ts';
 import { HEAD_COLUMNS, headOfRow } from './stream-rows.ts';
 
 /** Opens a connection of its own, so that a reader that is slow holds no other back. */
@@ -49,7 +49,7 @@ async function* putsFrom(connection: Connection): AsyncGenerator<Put> {
   const [count] = await connection.query('SELECT count(*)::integer AS sessions FROM refold.stream');
   yield { key: META_KEY, value: encodeMeta(Number(count?.['sessions'])) };
   for await (const row of cursor(connection, 'SELECT digest, content FROM refold.package')) {
-    const digest: Digest | null = digestOf(row['digest']);
+    const digest: Digest | null = storedDigest(row['digest']);
     if (digest !== null) yield { key: packageKey(digest), value: encodeText(String(row['content'])) };
   }
   for await (const row of cursor(connection, STREAMS)) yield* putsOfStream(row);
@@ -59,7 +59,7 @@ async function* putsFrom(connection: Connection): AsyncGenerator<Put> {
     if (commit !== null) yield* putsOfCommit(row['session'] as SessionId, commit);
   }
   for (let after: SessionId | null = null; ;) {
-    const tombstones = await readTombstones(connection.query, after, BACKUP_ENTRIES);
+    const tombstones = await selectTombstones(connection.query, after, BACKUP_ENTRIES);
     for (const one of tombstones) yield { key: tombstoneKey(one.session_id), value: encodeTombstone(one) };
     const last = tombstones.at(-1);
     if (last === undefined) return;
@@ -70,19 +70,21 @@ async function* putsFrom(connection: Connection): AsyncGenerator<Put> {
 const STREAMS = `SELECT ${HEAD_COLUMNS}, g.content FROM refold.stream s LEFT JOIN refold.genesis g ON g.stream = s.id`;
 const COMMITS = `SELECT s.session, c.* FROM refold.stream s JOIN refold.commit c ON c.stream = s.id`;
 
+const damagedHead = (session: SessionId): Refusal =>
+  new Refusal({ code: 'damaged', path: '', message: `the head of session ${session} does not decode` });
+
 function* putsOfStream(row: Row): Generator<Put> {
   const session = row['session'] as SessionId;
   const head: SessionHead | null = headOfRow(row);
-  if (head === null) return refuse('damaged', `the head of session ${session} does not decode`);
+  if (head === null) throw damagedHead(session);
   yield { key: headKey(session), value: encodeHead(head) };
   for (const change of indexChanges(session, NOT_INDEXED, head)) {
     if (change.value !== null) yield { key: change.key, value: change.value };
   }
-  if (typeof row['content'] !== 'string') return;
-  yield {
-    key: genesisKey(session),
-    value: encodeStoredGenesis({ text: row['content'], isComplete: !isIncomplete(head) }),
-  };
+  const { content } = row;
+  if (typeof content === 'string') {
+    yield { key: genesisKey(session), value: encodeStoredGenesis({ text: content, isComplete: !isIncomplete(head) }) };
+  }
 }
 
 /** The rows of a statement, a page at a time. */

@@ -11,15 +11,22 @@ import { Refusal, refuse } from '../journal/refusal.ts';
 import { guardSnapshots } from '../journal/snapshots.ts';
 import { requireLines, requireStorable } from './commit-rows.ts';
 import { damagedTombstone } from './damaged-stream.ts';
-import type { Connect } from './driver.ts';
+import type { Connect, Query } from './driver.ts';
 import { openLane } from './lane.ts';
-import type { Pool, Query } from './pool.ts';
+import type { Pool } from './pool.ts';
 import { postgresEntries } from './postgres-entries.ts';
 import { type Tasks, openPostgresSnapshots } from './postgres-snapshots.ts';
 import { catchLost } from './refused.ts';
-import { readDue, readSessions, readTombstones } from './session-rows.ts';
-import { findEvent, readCommits, readGenesis, readGenesisOfCopy, readHead, readPackage } from './stream-rows.ts';
-import { sweepSession, unsweptSessions } from './sweep.ts';
+import { selectDue, selectSessions, selectTombstones } from './session-rows.ts';
+import {
+  selectEvent,
+  selectCommits,
+  selectGenesis,
+  selectGenesisOfCopy,
+  selectHead,
+  selectPackage,
+} from './stream-rows.ts';
+import { sweepRows, unsweptRows } from './sweep.ts';
 import type { Tenures } from './tenures.ts';
 import type { StreamWrite } from './writes.ts';
 
@@ -40,7 +47,7 @@ export interface JournalPorts {
 /** Opens the journal and completes the deletions that were interrupted. */
 export async function openPostgresJournal(ports: JournalPorts): Promise<Journal> {
   const { pool } = ports;
-  for (const session of await unsweptSessions(pool.query)) await sweepSession(pool, session);
+  for (const session of await unsweptRows(pool.query)) await sweepRows(pool, session);
   return journalOn(ports);
 }
 
@@ -72,57 +79,84 @@ function journalOn(ports: JournalPorts): Journal {
 
   const snapshots = openPostgresSnapshots(pool.query, catchLost);
   return {
-    create: (session, genesis, tool_package, head) =>
-      accepting(async () => {
-        requireReadable(session, head);
-        requireStorable('a genesis to store', genesis);
-        requireStorable('a tool package to store', tool_package.text);
-        const write = { kind: 'create', session, partition: partitionOf(session), genesis, tool_package, head } as const;
-        await commit(write, genesis.length + tool_package.text.length);
-      }),
-    append: (session, commits, head) =>
-      accepting(async () => {
-        const refused = checkCommits(session, commits);
-        if (refused !== null) throw new Refusal(refused);
-        requireReadable(session, head);
-        requireLines(commits);
-        const bytes = commits.reduce((sum, { events }) => events.reduce((all, { text }) => all + text.length, sum), 0);
-        const expected = (commits[0]?.position ?? 0) as number as Version;
-        return await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits, head }, bytes);
-      }),
-    restate: (session, expected, head) =>
-      accepting(async () => {
-        requireReadable(session, head);
-        await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits: [], head }, 0);
-      }),
-    delete: (tombstone) =>
-      accepting(async () => {
-        const session = tombstone.session_id;
-        await commit({ kind: 'delete', session, partition: partitionOf(session), tombstone, whatever: false }, 0);
-        await sweepSession(pool, session);
-      }),
-    deleteDamaged: (session, deletedAtMs) =>
-      accepting(async () => {
-        const tombstone = await damagedTombstone(pool.query, session, deletedAtMs);
-        await commit({ kind: 'delete', session, partition: partitionOf(session), tombstone, whatever: true }, 0);
-        await sweepSession(pool, session);
-        return tombstone;
-      }),
-    genesis: (session) => ofSession(session, (query) => readGenesis(query, session)),
-    genesisOfCopy: (session) => ofSession(session, (query) => readGenesisOfCopy(query, session)),
-    toolPackage: (digest) => accepting(() => readPackage(pool.query, digest)),
-    read: (session, from, limit) => ofSession(session, (query) => readCommits(query, session, from, limit)),
-    head: (session) => ofSession(session, (query) => readHead(query, session)),
-    find: (session, event) => ofSession(session, (query) => findEvent(query, session, event)),
-    tombstones: (after, limit) => accepting(() => readTombstones(pool.query, after, limit)),
-    sessions: (request) => accepting(() => readSessions(pool.query, request)),
-    due: (untilMs, limit, after) => accepting(() => readDue(pool.query, untilMs, limit, after ?? null)),
+    ...writesOf({ accepting, commit, pool }),
+    ...readsOf({ accepting, ofSession, query: pool.query }),
     entries: () => postgresEntries(connect),
     probe: () => accepting(() => probe(pool.query)),
     snapshots: guardSnapshots(snapshots, () => closing !== null),
     close: () => (closing ??= Promise.all(lanes.map((lane) => lane.close())).then(() => undefined)),
   };
 }
+
+interface WritePorts {
+  readonly accepting: Tasks;
+  readonly commit: (write: StreamWrite, bytes: number) => Promise<Version>;
+  readonly pool: Pool;
+}
+
+type Writes = Pick<Journal, 'create' | 'append' | 'restate' | 'delete' | 'deleteDamaged'>;
+
+const writesOf = ({ accepting, commit, pool }: WritePorts): Writes => ({
+  create: (session, genesis, tool_package, head) =>
+    accepting(async () => {
+      requireReadable(session, head);
+      requireStorable('a genesis to store', genesis);
+      requireStorable('a tool package to store', tool_package.text);
+      const write = { kind: 'create', session, partition: partitionOf(session), genesis, tool_package, head } as const;
+      await commit(write, genesis.length + tool_package.text.length);
+    }),
+  append: (session, commits, head) =>
+    accepting(async () => {
+      const refused = checkCommits(session, commits);
+      if (refused !== null) throw new Refusal(refused);
+      requireReadable(session, head);
+      requireLines(commits);
+      const bytes = commits.reduce((sum, { events }) => events.reduce((all, { text }) => all + text.length, sum), 0);
+      const expected = (commits[0]?.position ?? 0) as number as Version;
+      return await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits, head }, bytes);
+    }),
+  restate: (session, expected, head) =>
+    accepting(async () => {
+      requireReadable(session, head);
+      await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits: [], head }, 0);
+    }),
+  delete: (tombstone) =>
+    accepting(async () => {
+      const session = tombstone.session_id;
+      await commit({ kind: 'delete', session, partition: partitionOf(session), tombstone, whatever: false }, 0);
+      await sweepRows(pool, session);
+    }),
+  deleteDamaged: (session, deletedAtMs) =>
+    accepting(async () => {
+      const tombstone = await damagedTombstone(pool.query, session, deletedAtMs);
+      await commit({ kind: 'delete', session, partition: partitionOf(session), tombstone, whatever: true }, 0);
+      await sweepRows(pool, session);
+      return tombstone;
+    }),
+});
+
+interface ReadPorts {
+  readonly accepting: Tasks;
+  readonly ofSession: <T>(session: SessionId, work: (query: Query) => Promise<T>) => TaskEither<Rejection, T>;
+  readonly query: Query;
+}
+
+type Reads = Pick<
+  Journal,
+  'genesis' | 'genesisOfCopy' | 'toolPackage' | 'read' | 'head' | 'find' | 'tombstones' | 'sessions' | 'due'
+>;
+
+const readsOf = ({ accepting, ofSession, query }: ReadPorts): Reads => ({
+  genesis: (session) => ofSession(session, (asked) => selectGenesis(asked, session)),
+  genesisOfCopy: (session) => ofSession(session, (asked) => selectGenesisOfCopy(asked, session)),
+  toolPackage: (digest) => accepting(() => selectPackage(query, digest)),
+  read: (session, from, limit) => ofSession(session, (asked) => selectCommits(asked, session, from, limit)),
+  head: (session) => ofSession(session, (asked) => selectHead(asked, session)),
+  find: (session, event) => ofSession(session, (asked) => selectEvent(asked, session, event)),
+  tombstones: (after, limit) => accepting(() => selectTombstones(query, after, limit)),
+  sessions: (request) => accepting(() => selectSessions(query, request)),
+  due: (untilMs, limit, after) => accepting(() => selectDue(query, untilMs, limit, after ?? null)),
+});
 
 function requireReadable(session: SessionId, head: HeadFacts): void {
   const refused = checkHead(session, head);
@@ -132,5 +166,7 @@ function requireReadable(session: SessionId, head: HeadFacts): void {
 async function probe(query: Query): Promise<void> {
   const [row] = await query('SELECT pg_is_in_recovery() AS is_standby');
   if (row?.['is_standby'] !== true) return;
-  throw new Refusal(reject('storage_failed', '', 'the database is a standby now, which takes no writes; name the primary'));
+  throw new Refusal(
+    reject('storage_failed', '', 'the database is a standby now, which takes no writes; name the primary'),
+  );
 }

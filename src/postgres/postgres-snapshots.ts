@@ -6,8 +6,8 @@ import type { Rejection } from '../../schemas/rejection.ts';
 import { Snapshot } from '../../schemas/snapshot.ts';
 import type { Snapshots } from '../journal/snapshots.ts';
 import { requireStorable } from './commit-rows.ts';
-import { digestBytes, digestOf } from './digest-bytes.ts';
-import type { Query } from './pool.ts';
+import { digestBytes, storedDigest } from './digest-bytes.ts';
+import type { Query } from './driver.ts';
 
 /** Runs work as a task; what the database refuses becomes a rejection. */
 export type Tasks = <T>(work: () => Promise<T>) => TaskEither<Rejection, T>;
@@ -26,8 +26,12 @@ export const openPostgresSnapshots = (query: Query, task: Tasks): Snapshots => (
     }),
   get: (session, version) => task(() => readSnapshot(query, session, version)),
   drop: (session, version) =>
-    task(async () => void (await query('DELETE FROM refold.snapshot WHERE session = $1 AND version = $2', [session, version]))),
-  dropAll: (session) => task(async () => void (await query('DELETE FROM refold.snapshot WHERE session = $1', [session]))),
+    task(
+      async () =>
+        void (await query('DELETE FROM refold.snapshot WHERE session = $1 AND version = $2', [session, version])),
+    ),
+  dropAll: (session) =>
+    task(async () => void (await query('DELETE FROM refold.snapshot WHERE session = $1', [session]))),
 });
 
 const PUT = 'SELECT refold.put_snapshot($1, $2, $3, $4, $5, $6)';
@@ -40,8 +44,8 @@ async function readSnapshot(query: Query, session: SessionId, version: Version):
   const snapshot = {
     session_id,
     version: row['version'],
-    state_digest: digestOf(row['state_digest']),
-    chain: digestOf(row['chain']),
+    state_digest: storedDigest(row['state_digest']),
+    chain: storedDigest(row['chain']),
     state,
   };
   return Snapshot.is(snapshot) ? snapshot : null;

@@ -24,7 +24,7 @@ import { rowOfCommit } from './commit-rows.ts';
 
 export type WriteAnswer = Either<Rejection, Version>;
 
-export const notOwner = (session: SessionId): Rejection =>
+const notOwner = (session: SessionId): Rejection =>
   reject('not_owner', '', `session ${session} belongs to another engine now`);
 
 export async function appendRound(
@@ -144,11 +144,7 @@ export async function createRound(
   return answers;
 }
 
-export async function deleteOne(
-  connection: Connection,
-  tenures: Tenures,
-  write: DeleteStream,
-): Promise<WriteAnswer> {
+export async function deleteOne(connection: Connection, tenures: Tenures, write: DeleteStream): Promise<WriteAnswer> {
   const { session, tombstone, whatever } = write;
   const [row] = await connection.query(DELETE, [
     ...tenuresOf(tenures, [write]),

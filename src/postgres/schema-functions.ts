@@ -201,12 +201,4 @@ BEGIN
 END $$;
 `;
 
-export const FUNCTIONS: readonly string[] = [
-  APPEND,
-  CREATE,
-  DELETE,
-  CLAIM,
-  PUT_SNAPSHOT,
-  TOUCH_BLOB,
-  PUT_BLOB,
-];
+export const FUNCTIONS: readonly string[] = [APPEND, CREATE, DELETE, CLAIM, PUT_SNAPSHOT, TOUCH_BLOB, PUT_BLOB];

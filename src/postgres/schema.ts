@@ -80,7 +80,9 @@ async function readVersion(connection: Connection): Promise<number | null> {
 function refuseVersion(version: number, shown: string): void {
   if (version === SCHEMA_VERSION) return;
   const next =
-    version === 0 ? 'it is not of refold: name another database' : 'use the refold version that made it, or another database';
+    version === 0
+      ? 'it is not of refold: name another database'
+      : 'use the refold version that made it, or another database';
   refuse(
     `the schema refold of ${shown} has version ${version === 0 ? 'none' : version}; this engine reads version ${SCHEMA_VERSION} only; ${next}`,
   );

@@ -7,9 +7,8 @@ import type { SessionHead, SessionsRequest, Wake } from '../journal/journal.ts';
 import { refuse } from '../journal/refusal.ts';
 import { matchesRequest } from '../journal/session-filter.ts';
 import { smalls } from './binary-array.ts';
-import { digestOf } from './digest-bytes.ts';
-import type { Row } from './driver.ts';
-import type { Query } from './pool.ts';
+import { storedDigest } from './digest-bytes.ts';
+import type { Row, Query } from './driver.ts';
 import { HEAD_COLUMNS, headOfRow } from './stream-rows.ts';
 
 const NOT_FILTERED = '($2::smallint[] IS NULL OR s.partition = ANY ($2))';
@@ -20,7 +19,7 @@ const HEADS = (which: string): string =>
 const STEP = 1_000;
 
 /** A page of sessions by id in byte order. Those that owe are found through their index; all others by examining heads. */
-export async function readSessions(query: Query, request: SessionsRequest): Promise<SessionPage> {
+export async function selectSessions(query: Query, request: SessionsRequest): Promise<SessionPage> {
   const { limit, partitions, owing } = request;
   const statement = HEADS(owing === true ? 'AND s.owing' : '');
   const given = partitions === undefined ? null : smalls(partitions);
@@ -47,7 +46,13 @@ const listed = (row: Row): SessionHead =>
     version: 0 as Version,
     owing: true,
     wake_at_ms: null,
-    card: { title: 'damaged: its head cannot be read', status: 'idle', parent: null, last_activity_ms: 0, outcome: null },
+    card: {
+      title: 'damaged: its head cannot be read',
+      status: 'idle',
+      parent: null,
+      last_activity_ms: 0,
+      outcome: null,
+    },
   };
 
 const DUE = `
@@ -56,7 +61,7 @@ SELECT session, wake_at_ms FROM refold.stream
  ORDER BY wake_at_ms, session LIMIT $4`;
 
 /** The first times that sessions wait for, in order of time and id: up to `untilMs`, after `after`. */
-export async function readDue(
+export async function selectDue(
   query: Query,
   untilMs: number,
   limit: number,
@@ -66,7 +71,7 @@ export async function readDue(
   return rows.map(({ session, wake_at_ms }) => ({ session_id: session as SessionId, at_ms: Number(wake_at_ms) }));
 }
 
-export async function readTombstones(
+export async function selectTombstones(
   query: Query,
   after: SessionId | null,
   limit: number,
@@ -76,7 +81,12 @@ export async function readTombstones(
     [after ?? '', limit],
   );
   return rows.map(({ session, version, chain, deleted_at_ms }) => {
-    const tombstone = { session_id: session, version, chain: chain === null ? null : digestOf(chain), deleted_at_ms };
+    const tombstone = {
+      session_id: session,
+      version,
+      chain: chain === null ? null : storedDigest(chain),
+      deleted_at_ms,
+    };
     if (Tombstone.is(tombstone) && (chain === null || tombstone.chain !== null)) return tombstone;
     return refuse('damaged', `the tombstone of session ${String(session)} does not decode`);
   });

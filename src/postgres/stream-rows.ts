@@ -9,9 +9,8 @@ import type { JournalCommit, SessionHead } from '../journal/journal.ts';
 import { Refusal, refuse } from '../journal/refusal.ts';
 import { commitOfRow } from './commit-rows.ts';
 import { digestBytes } from './digest-bytes.ts';
-import type { Row } from './driver.ts';
+import type { Row, Query } from './driver.ts';
 import { eventKeysOf } from './event-key.ts';
-import type { Query } from './pool.ts';
 
 /** The columns of a head, of the table `s`. */
 export const HEAD_COLUMNS = 's.session, s.version, s.owing, s.wake_at_ms, s.status, s.card';
@@ -41,13 +40,16 @@ async function absent(query: Query, session: SessionId): Promise<Refusal> {
 const END = `(SELECT c.position + c.count FROM refold.commit c WHERE c.stream = s.id ORDER BY c.position DESC LIMIT 1)`;
 const HEAD = `SELECT ${HEAD_COLUMNS}, coalesce(${END}, 0) AS held FROM refold.stream s WHERE s.session = $1`;
 
-export async function readHead(query: Query, session: SessionId): Promise<SessionHead> {
+export async function selectHead(query: Query, session: SessionId): Promise<SessionHead> {
   const [row] = await query(HEAD, [session]);
   if (row === undefined) throw await absent(query, session);
   const head = headOfRow(row);
   if (head === null) return refuse('damaged', `the head of session ${session} does not decode`);
   if (row['held'] !== head.version) {
-    refuse('damaged', `the head of session ${session} is at version ${head.version}, but its commits end at ${String(row['held'])}`);
+    refuse(
+      'damaged',
+      `the head of session ${session} is at version ${head.version}, but its commits end at ${String(row['held'])}`,
+    );
   }
   return head;
 }
@@ -68,19 +70,19 @@ async function readStoredGenesis(query: Query, session: SessionId): Promise<Stor
   return { text: row['content'], isComplete: !isIncomplete(head) };
 }
 
-export async function readGenesis(query: Query, session: SessionId): Promise<string> {
+export async function selectGenesis(query: Query, session: SessionId): Promise<string> {
   const { text, isComplete } = await readStoredGenesis(query, session);
   if (!isComplete) throw new Refusal(copyIncomplete(session));
   return text;
 }
 
-export async function readGenesisOfCopy(query: Query, session: SessionId): Promise<string> {
+export async function selectGenesisOfCopy(query: Query, session: SessionId): Promise<string> {
   const { text, isComplete } = await readStoredGenesis(query, session);
   if (isComplete) throw new Refusal(sessionExists(session));
   return text;
 }
 
-export async function readPackage(query: Query, digest: Digest): Promise<string> {
+export async function selectPackage(query: Query, digest: Digest): Promise<string> {
   const [row] = await query('SELECT content FROM refold.package WHERE digest = $1', [digestBytes(digest)]);
   if (typeof row?.['content'] !== 'string') throw new Refusal(packageLost(digest));
   return row['content'];
@@ -106,7 +108,7 @@ SELECT s.version, c.*
  WHERE s.session = $1
  ORDER BY c.position`;
 
-export async function readCommits(
+export async function selectCommits(
   query: Query,
   session: SessionId,
   from: Position,
@@ -123,10 +125,14 @@ export async function readCommits(
     if (row['position'] === null || most === 0) continue;
     const commit = commitOfRow(row);
     if (commit === null) {
-      return refuse('damaged', `the commit at position ${String(row['position'])} of session ${session} does not decode`);
+      return refuse(
+        'damaged',
+        `the commit at position ${Number(row['position'])} of session ${session} does not decode`,
+      );
     }
     if (versionAfter(commit) <= from) continue;
-    const expected = commits.length === 0 ? Math.min(from, commit.position) : versionAfter(commits.at(-1) as JournalCommit);
+    const expected =
+      commits.length === 0 ? Math.min(from, commit.position) : versionAfter(commits.at(-1) as JournalCommit);
     if (commit.position !== (expected as Position)) refuse('damaged', `session ${session} has no event ${expected}`);
     commits.push(commit);
     bytes += Buffer.byteLength(String(row['events']));
@@ -162,12 +168,15 @@ SELECT i.position, c.position AS first, c.count, c.state_digest, c.chain, c.even
   ) AS c ON true
  WHERE s.session = $1`;
 
-export async function findEvent(query: Query, session: SessionId, event: EventId): Promise<Position | null> {
+export async function selectEvent(query: Query, session: SessionId, event: EventId): Promise<Position | null> {
   const [row] = await query(FIND, [session, eventKeysOf(session)(event).toString('hex')]);
   if (row === undefined) throw await absent(query, session);
   const { position, first } = row;
   if (typeof position !== 'number') return null;
   const commit = typeof first === 'number' ? commitOfRow({ ...row, position: first }) : null;
   if (commit?.events[position - commit.position]?.event_id === event) return position as Position;
-  return refuse('damaged', `session ${session} has no event ${event} at position ${position}, where its index names it`);
+  return refuse(
+    'damaged',
+    `session ${session} has no event ${event} at position ${position}, where its index names it`,
+  );
 }

@@ -5,10 +5,11 @@ import { SWEPT_COMMITS } from '../../schemas/limits.ts';
 import { uuids } from './binary-array.ts';
 import { commitOfRow } from './commit-rows.ts';
 import { eventKeysOf } from './event-key.ts';
-import { type Pool, type Query, inTransaction } from './pool.ts';
+import type { Query } from './driver.ts';
+import { type Pool, inTransaction } from './pool.ts';
 
 /** Removes every row of a deleted session. May be repeated. */
-export async function sweepSession(pool: Pool, session: SessionId): Promise<void> {
+export async function sweepRows(pool: Pool, session: SessionId): Promise<void> {
   const [row] = await pool.query('SELECT unswept FROM refold.tombstone WHERE session = $1', [session]);
   const stream = row?.['unswept'];
   if (typeof stream !== 'number') return;
@@ -18,7 +19,7 @@ export async function sweepSession(pool: Pool, session: SessionId): Promise<void
 }
 
 /** The deleted sessions whose sweep was interrupted. */
-export async function unsweptSessions(query: Query): Promise<readonly SessionId[]> {
+export async function unsweptRows(query: Query): Promise<readonly SessionId[]> {
   const rows = await query('SELECT session FROM refold.tombstone WHERE unswept IS NOT NULL ORDER BY session');
   return rows.map(({ session }) => session as SessionId);
 }

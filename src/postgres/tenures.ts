@@ -80,7 +80,10 @@ export async function claimAll(ports: TenurePorts): Promise<Tenures> {
       const asked = [...new Set(partitions)].filter((partition) => doubtful.has(partition));
       if (asked.length === 0) return;
       const raised = new Map(
-        (await pool.query(RAISE, [smalls(asked), engine])).map((row) => [Number(row['partition']), Number(row['epoch'])]),
+        (await pool.query(RAISE, [smalls(asked), engine])).map((row) => [
+          Number(row['partition']),
+          Number(row['epoch']),
+        ]),
       );
       for (const partition of asked) {
         doubtful.delete(partition);
@@ -117,10 +120,9 @@ UPDATE refold.partition p SET epoch = p.epoch + 1 FROM own WHERE p.partition = o
 RETURNING p.partition, p.epoch`;
 
 const release = (pool: Pool, engine: string): ReturnType<Pool['query']> =>
-  pool.query(
-    `UPDATE refold.partition SET engine = NULL, url = NULL, expires_at = '-infinity' WHERE engine = $1`,
-    [engine],
-  );
+  pool.query(`UPDATE refold.partition SET engine = NULL, url = NULL, expires_at = '-infinity' WHERE engine = $1`, [
+    engine,
+  ]);
 
 async function describeHolder(pool: Pool): Promise<string> {
   const [row] = await pool.query(

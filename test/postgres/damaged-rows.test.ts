@@ -9,7 +9,13 @@ import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { Talk } from '../support/engine/world.ts';
 import { outcome, refusal } from '../support/journal/outcomes.ts';
 import { commitAt, createSample, eventId, idleHead, position, readIds, session } from '../support/journal/samples.ts';
-import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
+import {
+  type Database,
+  type Server,
+  createDatabase,
+  describePostgres,
+  openServer,
+} from '../support/postgres/database.ts';
 import { closeStores, openStores } from '../support/postgres/stores.ts';
 import { testPackage } from '../support/tools.ts';
 

@@ -17,7 +17,13 @@ import {
   tombstoneOf,
   version,
 } from '../support/journal/samples.ts';
-import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
+import {
+  type Database,
+  type Server,
+  createDatabase,
+  describePostgres,
+  openServer,
+} from '../support/postgres/database.ts';
 import { type Cut, type Proxy, openProxy } from '../support/postgres/proxy.ts';
 import { closeStores, openStores } from '../support/postgres/stores.ts';
 import { randomFrom, roundsOf } from '../support/random.ts';
@@ -40,7 +46,9 @@ describePostgres('a write whose connection is lost', () => {
     await database.empty();
     const { port } = new URL(database.url);
     proxy = await openProxy(Number(port === '' ? 5_432 : port));
-    stores = await openStores(Object.assign(new URL(database.url), { port: String(proxy.port), hostname: '127.0.0.1' }).href);
+    stores = await openStores(
+      Object.assign(new URL(database.url), { port: String(proxy.port), hostname: '127.0.0.1' }).href,
+    );
     ({ journal } = stores);
   });
   afterEach(async () => {
@@ -95,9 +103,11 @@ describePostgres('a write whose connection is lost', () => {
     await must(append(id, 0, 'a'));
     let answer: Promise<string> = Promise.resolve('');
     await held(id, async () => {
-      proxy.cutNext('refold.append', 'before_commit');
+      proxy.cutNext('refold.append', 'when_told');
       answer = outcome(append(id, 1, 'b'));
+      // Cut off before the server has begun, it would be shut out by the epoch that is raised.
       const [pid] = await waiting('refold.append');
+      proxy.cutNow();
       // Raising the epoch waits for the append, so nothing was looked up and nothing answered yet.
       await waiting('SET epoch = p.epoch + 1');
       if (!commits) await database.query('SELECT pg_terminate_backend($1)', [pid]);

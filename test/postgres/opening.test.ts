@@ -1,8 +1,13 @@
 // Databases that no engine may write to are refused before anything is written, with what to do, and never with a password.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
+import { runCommandLine } from '../../src/cli/program.ts';
 import { must } from '../../src/client/must.ts';
 import { backgroundClock } from '../../src/clock.ts';
 import { openEngine } from '../../src/engine/engine.ts';
@@ -50,6 +55,24 @@ describePostgres('a database', () => {
     await database.query(change);
     expect((await refusedAt(database.url)).message).toContain(message);
     expect((await refusal(initPostgres(database.url))).message).toContain(message);
+    await database.drop();
+  });
+
+  test('whose encoding is not UTF8 is refused', async () => {
+    const database = await createDatabase(server, { init: false, encoding: 'SQL_ASCII' });
+    expect((await refusal(initPostgres(database.url))).message).toContain('--encoding UTF8');
+    await database.drop();
+  });
+
+  test('that is refused ends refold serve with 2, and with what to do', async () => {
+    const database = await createDatabase(server, { init: false });
+    const directory = await mkdtemp(join(tmpdir(), 'refold-serve-'));
+    const stderr = new PassThrough();
+    const args = ['serve', '--journal', database.url, '--data-dir', directory, '--port', '0'];
+    expect(await runCommandLine(args, { stdout: new PassThrough(), stderr })).toBe(2);
+    expect(String(stderr.read())).toContain('refold journal init --journal URL');
+    expect(await runCommandLine(['journal', 'init', '--journal', database.url], { stdout: stderr, stderr })).toBe(0);
+    await rm(directory, { recursive: true });
     await database.drop();
   });
 
@@ -113,10 +136,27 @@ async function isRecorded({ journal }: PostgresStores, id: SessionId, event: str
 }
 
 describeCluster('a server of its own', () => {
-  test.each(['fsync', 'full_page_writes'])('with %s off is refused', async (setting) => {
-    const cluster = await startCluster(requireBinaries(), [`${setting} = off`]);
-    const refused = await refusal(initPostgres(cluster.url('postgres')));
-    expect(refused.message).toContain(`${setting} off`);
+  test.each(['fsync', 'full_page_writes'])(
+    'with %s off is refused',
+    async (setting) => {
+      const cluster = await startCluster(requireBinaries(), [`${setting} = off`]);
+      const refused = await refusal(initPostgres(cluster.url('postgres')));
+      expect(refused.message).toContain(`${setting} off`);
+      await cluster.stop();
+    },
+    60_000,
+  );
+
+  test('that is a standby is refused, with the primary named as what to do', async () => {
+    const cluster = await startCluster(requireBinaries());
+    await must(initPostgres(cluster.url('postgres')));
+    await cluster.makeStandby();
+    for (const refused of [
+      await refusal(initPostgres(cluster.url('postgres'))),
+      await refusedAt(cluster.url('postgres')),
+    ]) {
+      expect(refused.message).toContain('is a standby, which takes no writes; name the primary');
+    }
     await cluster.stop();
   }, 60_000);
 

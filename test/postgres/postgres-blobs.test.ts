@@ -9,7 +9,13 @@ import { blobsContract } from '../support/journal/blobs-contract.ts';
 import { outcome } from '../support/journal/outcomes.ts';
 import { numbersFrom } from '../support/journal/samples.ts';
 import { connectTo } from '../support/postgres/connect.ts';
-import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
+import {
+  type Database,
+  type Server,
+  createDatabase,
+  describePostgres,
+  openServer,
+} from '../support/postgres/database.ts';
 
 describePostgres('on a server', () => {
   let server: Server;
@@ -77,7 +83,7 @@ describePostgres('on a server', () => {
       ]) {
         const ref = await must(blobs.put(bytes));
         await database.query(damage, [digest]);
-        expect(await outcome(blobs.get(ref)), damage).toBe('damaged');
+        expect([damage, await outcome(blobs.get(ref))]).toEqual([damage, 'damaged']);
         await must(blobs.put(bytes, { durable: false }));
         expect(Buffer.compare(await must(blobs.get(ref)), bytes)).toBe(0);
       }

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll } from 'vitest';
 import { headsContract } from '../support/journal/heads-contract.ts';
 import { type OpenedJournal, journalContract } from '../support/journal/journal-contract.ts';
-import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
+import {
+  type Database,
+  type Server,
+  createDatabase,
+  describePostgres,
+  openServer,
+} from '../support/postgres/database.ts';
 import { closeStores, openStores } from '../support/postgres/stores.ts';
 import { roundsOf } from '../support/random.ts';
 

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SessionId } from '../../schemas/ids.ts';
 import type { Blobs } from '../../src/blobs/blobs.ts';
 import { openFileBlobs } from '../../src/blobs/file-blobs.ts';
 import { must } from '../../src/client/must.ts';
@@ -14,7 +13,13 @@ import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
 import { newVirtualClock } from '../support/engine/virtual-clock.ts';
 import { A, Talk, callsIn, ingress, settled, started } from '../support/engine/world.ts';
 import { readAll, session, tombstoneOf } from '../support/journal/samples.ts';
-import { type Database, type Server, createDatabase, describePostgres, openServer } from '../support/postgres/database.ts';
+import {
+  type Database,
+  type Server,
+  createDatabase,
+  describePostgres,
+  openServer,
+} from '../support/postgres/database.ts';
 import { openStores } from '../support/postgres/stores.ts';
 import { testPackage } from '../support/tools.ts';
 
@@ -40,7 +45,8 @@ async function drive(open: () => Promise<Stores>): Promise<Stores> {
         snapshotEveryEvents: 10,
       }),
     );
-    for (const id of [LONG, ASLEEP, GONE]) await driveSession(new Talk(engine.client, id), half, clock.advance);
+    for (const id of [LONG, ASLEEP, GONE])
+      await driveSession(new Talk(engine.client, id), half, (ms) => clock.advance(ms));
     await engine.close();
   }
   const stores = await open();
@@ -53,7 +59,7 @@ async function driveSession(talk: Talk, half: number, advance: (ms: number) => P
   if (half === 0) await talk.create(testPackage(), CONSENT_PRESETS.allow_all);
   let nth = 0;
   const submit = async (...events: Parameters<Talk['submit']>[0]): Promise<void> => {
-    const named = events.map((event) => ingress({ event_id: `${talk.id}-${half}-${(nth += 1)}`, ...event } as typeof event));
+    const named = events.map((event) => ingress({ event_id: `${talk.id}-${half}-${(nth += 1)}`, ...event }));
     await must(talk.client.submit(talk.id, { events: named, owner: A }));
   };
   for (let run = 0; run < RUNS; run += 1) {
@@ -119,24 +125,20 @@ describePostgres('the journal in PostgreSQL', () => {
     await rm(directory, { recursive: true });
   });
 
-  test(
-    'keeps the bytes of the journal on LevelDB',
-    async () => {
-      const level = await drive(async () => ({
-        journal: await must(openLevelJournal(join(directory, 'journal'))),
-        blobs: await must(openFileBlobs(join(directory, 'blobs'))),
-      }));
-      const postgres = await drive(() => openStores(database.url));
-      const [expected, found] = [await contents(level), await contents(postgres)];
-      expect(found).toEqual(expected);
-      const commits = await readAll(postgres.journal, LONG);
-      expect(commits.length).toBeGreaterThan(4 * RUNS);
-      expect((found['snapshots'] as unknown[]).length).toBeGreaterThan(2);
-      expect((found['refs'] as unknown[]).length).toBeGreaterThan(0);
-      expect(commits).toEqual(await readAll(level.journal, LONG as SessionId));
-      await close(level);
-      await close(postgres);
-    },
-    120_000,
-  );
+  test('keeps the bytes of the journal on LevelDB', async () => {
+    const level = await drive(async () => ({
+      journal: await must(openLevelJournal(join(directory, 'journal'))),
+      blobs: await must(openFileBlobs(join(directory, 'blobs'))),
+    }));
+    const postgres = await drive(() => openStores(database.url));
+    const [expected, found] = [await contents(level), await contents(postgres)];
+    expect(found).toEqual(expected);
+    const commits = await readAll(postgres.journal, LONG);
+    expect(commits.length).toBeGreaterThan(4 * RUNS);
+    expect((found['snapshots'] as unknown[]).length).toBeGreaterThan(2);
+    expect((found['refs'] as unknown[]).length).toBeGreaterThan(0);
+    expect(commits).toEqual(await readAll(level.journal, LONG));
+    await close(level);
+    await close(postgres);
+  }, 120_000);
 });

@@ -14,7 +14,10 @@ export async function journalCommand({ action, url }: JournalCommand, output: Ou
     throw new CommandFailure('invalid_shape', `there is no action "${action}". Use: refold journal init --journal URL`);
   }
   if (url === undefined) {
-    throw new CommandFailure('invalid_shape', 'no database is named. Give --journal postgres://USER:PASSWORD@HOST:5432/DATABASE');
+    throw new CommandFailure(
+      'invalid_shape',
+      'no database is named. Give --journal postgres://USER:PASSWORD@HOST:5432/DATABASE',
+    );
   }
   const made = await must(initPostgres(url));
   output.object({ event: 'journal', made });

@@ -16,6 +16,8 @@ export interface Cluster {
   readonly url: (database: string) => string;
   /** Stops the server, `immediate` without a checkpoint, and starts it again. */
   readonly restart: (mode: 'fast' | 'immediate') => Promise<void>;
+  /** Starts it again as a standby without a primary, which only answers reads. */
+  readonly makeStandby: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -49,6 +51,11 @@ export async function startCluster(bin: string, options: readonly string[] = [])
     port,
     url: (database) => `postgres://refold@127.0.0.1:${port}/${database}`,
     restart: async (mode) => void (await control('-m', mode, 'restart')),
+    makeStandby: async () => {
+      await writeFile(join(data, 'standby.signal'), '');
+      if (user.uid !== undefined) await chown(join(data, 'standby.signal'), user.uid, user.gid ?? 0);
+      await control('-m', 'fast', 'restart');
+    },
     stop: async () => {
       await control('-m', 'immediate', 'stop');
       await rm(base, { recursive: true, force: true });

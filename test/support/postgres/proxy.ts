@@ -4,9 +4,9 @@ import { type Socket, connect, createServer } from 'node:net';
 
 /**
  * `before_sending`: the server never gets the statement. `before_commit`: it gets it, and the client is cut off at once.
- * `after_commit`: the client is cut off when the answer arrives.
+ * `after_commit`: the client is cut off when the answer arrives. `when_told`: it is cut off by `cutNow`.
  */
-export type Cut = 'before_sending' | 'before_commit' | 'after_commit';
+export type Cut = 'before_sending' | 'before_commit' | 'after_commit' | 'when_told';
 
 const SYNC = Buffer.of(0x53, 0, 0, 0, 4);
 
@@ -16,12 +16,15 @@ export interface Proxy {
   readonly cutNext: (text: string, cut: Cut) => void;
   /** Whether the cut has happened. */
   readonly hasCut: () => boolean;
+  /** Cuts the connection that was to be cut when told. */
+  readonly cutNow: () => void;
   readonly close: () => Promise<void>;
 }
 
 export async function openProxy(target: number): Promise<Proxy> {
   let next: { readonly text: string; readonly cut: Cut } | null = null;
   const sockets = new Set<Socket>();
+  let marked: Socket | null = null;
 
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
@@ -36,6 +39,7 @@ export async function openProxy(target: number): Promise<Proxy> {
       if (due !== null) next = null;
       if (due !== 'before_sending') upstream.write(data);
       if (due === 'before_commit') isAlmostCut = true;
+      if (due === 'when_told') marked = client;
       // The server begins to work once it has the whole request, which a Sync message ends.
       if (due === 'before_sending' || (isAlmostCut && data.subarray(-SYNC.length).equals(SYNC))) client.destroy();
       if (due === 'after_commit') isDoomed = true;
@@ -55,6 +59,7 @@ export async function openProxy(target: number): Promise<Proxy> {
       next = { text, cut };
     },
     hasCut: () => next === null,
+    cutNow: () => void marked?.destroy(),
     close: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
