@@ -5,6 +5,7 @@ import {
   type CallScript,
   type DurableEvent,
   type ModelScript,
+  type OutsideScript,
   type PreviewScript,
   type Scenario,
   type SimulatedBridge,
@@ -13,6 +14,7 @@ import {
   simulate,
 } from '../../src/testing/index.ts';
 import { ANSWERS, COMPACTIONS, LAYOUT_SIZES, USAGES } from '../../src/testing/model-script.ts';
+import { ANSWERED, BOUNDARIES, STEPS } from '../../src/testing/outside/outside-script.ts';
 import { isInline } from '../../schemas/content.ts';
 import { roundsOf } from '../support/random.ts';
 import { refoldBridge } from '../support/simulation/refold-bridge.ts';
@@ -77,6 +79,63 @@ describe('a seed', () => {
     expect(new Set(answers.map(({ layout }) => layout))).toEqual(new Set(LAYOUT_SIZES));
     expect(new Set(answers.map(({ usage }) => usage))).toEqual(new Set(USAGES));
     expect(new Set(models.flatMap(({ compactions }) => compactions))).toEqual(new Set(COMPACTIONS));
+  });
+});
+
+describe('a call that works outside its bridge, and asks,', () => {
+  test('does, over many seeds, every step, and is answered in every way, and its bridge dies at every boundary', () => {
+    const scripts = Array.from({ length: 400 }, (_, seed) => scenarioOf(seed)).flatMap(({ sessions }) =>
+      sessions.flatMap(({ turns }) => turns.flat().flatMap((made) => made?.outside ?? [])),
+    );
+    expect(new Set(scripts.flatMap(({ steps }) => steps))).toEqual(new Set(STEPS));
+    expect(new Set(scripts.flatMap(({ answers }) => answers))).toEqual(new Set(ANSWERED));
+    expect(new Set(scripts.map(({ dies }) => dies))).toEqual(new Set([null, ...BOUNDARIES]));
+    expect(new Set(scripts.map(({ forgetMs }) => forgetMs === null))).toEqual(new Set([true, false]));
+  });
+
+  /** The events of one call that must not run twice. */
+  async function eventsOf(outside: Partial<OutsideScript>): Promise<readonly string[]> {
+    const script: OutsideScript = { steps: [], answers: ['accept'], forgetMs: null, dies: null, ...outside };
+    const turns = [[{ tool: 'solo', path: 'a', ms: 50, does: 'succeed', outside: script } as const]];
+    const sessions = [{ turns, acts: [], concurrency: 1, calls: 64 }];
+    const seen: string[] = [];
+    const laws = {
+      'events are seen': ({ event }: DurableEvent) => {
+        if (event.kind === 'ToolCallSettled') seen.push(event.code ?? 'done');
+        else if ('call_id' in event) seen.push(event.kind);
+        return null;
+      },
+    };
+    const { violations } = await simulate({
+      scenario: { ...QUIET, processes: [], sessions },
+      bridge: refoldBridge,
+      laws,
+    });
+    expect(violations).toEqual([]);
+    return seen;
+  }
+
+  const ASKS = ['ToolCallAsked', 'user.elicitation_result'];
+
+  test.each<[string, Partial<OutsideScript>, readonly string[]]>([
+    ['waits for its work', { steps: ['work'] }, ['ToolCallNoted', 'done']],
+    [
+      'is waited for by the next bridge',
+      { steps: ['work'], dies: 'noted' },
+      ['ToolCallNoted', 'LeaseExpired', 'ToolCallStarted', 'ToolCallNoted', 'done'],
+    ],
+    ['is unknown when its bridge dies before the note', { steps: ['work'], dies: 'begun' }, ['LeaseExpired']],
+    ['fails when the server has forgotten it', { steps: ['work'], forgetMs: 10 }, ['ToolCallNoted', 'forgotten']],
+    ['asks twice', { steps: ['ask', 'ask'], answers: ['twice', 'after_cancel'] }, [...ASKS, ...ASKS, 'done']],
+    [
+      'loses its question with its bridge',
+      { steps: ['ask'], answers: ['late'], dies: 'asking' },
+      ['ToolCallAsked', 'LeaseExpired'],
+    ],
+    ['ends its attempt', { steps: ['leave'], answers: ['misfit'] }, [...ASKS, 'ToolCallStarted', 'done']],
+    ['is not on record when its bridge dies first', { steps: ['leave'], dies: 'leaving' }, ['LeaseExpired']],
+  ])('%s', async (_, outside, events) => {
+    expect(await eventsOf(outside)).toEqual(['ToolCallStarted', ...events]);
   });
 });
 

@@ -12,7 +12,7 @@ import type { Boundary, OutsideScript } from './outside-script.ts';
 import type { SimServer } from './sim-server.ts';
 
 /** What a person answers with: the digest of the question. */
-export const ANSWER_SCHEMA: JsonObject = {
+const ANSWER_SCHEMA: JsonObject = {
   type: 'object',
   properties: { to: { type: 'string' } },
   required: ['to'],
