@@ -37,7 +37,7 @@ async function run(
   return { code, lines };
 }
 
-test('a person signs in with a browser here, then with one elsewhere, and signs out', async () => {
+test('a person signs in with a browser here, then with one elsewhere, and signs out', { timeout: 60_000 }, async () => {
   await using server = await startAuthorizing();
   const data = await configured(server);
   const here = await run(['login', 'far', '--data-dir', data], ({ address = '' }) => void server.visit(address));
@@ -58,7 +58,7 @@ test('a person signs in with a browser here, then with one elsewhere, and signs 
   expect(await run(['logout', 'far', '--data-dir', data])).toMatchObject({ code: 0, lines: [{ removed: false }] });
 });
 
-test('what is refused fails the command, and keeps nothing', async () => {
+test('what is refused fails the command, and keeps nothing', { timeout: 60_000 }, async () => {
   await using server = await startAuthorizing({ redirect: (to) => to.searchParams.set('iss', 'https://evil.example') });
   const data = await configured(server);
   const failed = await run(['login', 'far', '--data-dir', data], ({ address = '' }) => void server.visit(address));

@@ -49,9 +49,10 @@ export function storedLogin(login: Login, { clientId, clientSecret, issuer }: OA
       clientId === null
         ? recorded('nobody has signed in').client
         : { client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) },
-    tokens() {
+    tokens(asked) {
       const tokens = read()?.tokens;
-      refreshing = tokens?.refresh_token;
+      // Each request reads them, too; only a refresh says for which issuer.
+      if (asked !== undefined) refreshing = tokens?.refresh_token;
       return tokens;
     },
     saveTokens(tokens) {

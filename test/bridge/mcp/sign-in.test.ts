@@ -75,7 +75,7 @@ async function openSignedIn(server: Authorizing, oauth?: JsonObject): Promise<Op
   return opened;
 }
 
-describe('a login', () => {
+describe('a login', { timeout: 60_000 }, () => {
   test('is asked of a person, not made by a bridge; then it serves, is kept for its owner, and shows nowhere', async () => {
     await using server = await startAuthorizing();
     await using opened = await open({ far: { url: server.url } });
@@ -265,7 +265,7 @@ describe('an answer that belongs to no request', () => {
   });
 });
 
-describe('a hostile server', () => {
+describe('a hostile server', { timeout: 60_000 }, () => {
   const endless = (
     _path: string,
     _request: unknown,
