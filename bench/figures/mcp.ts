@@ -93,6 +93,7 @@ async function openServers(bench: Bench, count: number): Promise<Mcp> {
   await writeFile(configFile, JSON.stringify({ mcpServers }));
   return await openMcp({
     configFile,
+    logins: null,
     owner: brand('mcp-config'),
     variables: {},
     hidden: [],
