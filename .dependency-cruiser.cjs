@@ -175,7 +175,7 @@ module.exports = {
     packages('server', '^src/server/', 'hono|@hono/node-server|fp-ts'),
     packages('mcp', '^src/mcp/', '@modelcontextprotocol/server|fp-ts'),
     packages('cli', '^src/cli/', 'commander|diff|picocolors|fp-ts'),
-    packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts'),
+    packages('bench', '^bench/', 'level|cbor-x|immer|fp-ts|@modelcontextprotocol/client'),
     packages('bridge', '^bridge/(?!mcp/)', 'eventsource-parser|fp-ts|io-ts'),
     packages('bridge-mcp', '^bridge/mcp/', '@modelcontextprotocol/client|fp-ts|io-ts'),
     packages('embed', '^embed/', 'fp-ts'),

@@ -1,5 +1,5 @@
 // What hostile servers cost their bridge and a healthy server beside them, measured in a process of its own. `npm test` looks at the
-// memory of a few; `npm run soak -- mcp-hostile` at all, and at the time of calls of the healthy server, which nothing else on the
+// memory for one; `npm run soak -- mcp-hostile` at all, and at the time of calls of the healthy server, which nothing else on the
 // machine may disturb.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ const RATIO_MAX = 2;
 /** What else runs only adds time, so the least of a few measurements counts. */
 const TRIES = 3;
 
-/** The first few are the sample. */
+/** The first is the sample. */
 const TRICKS = [
   'many_blocks:100000',
   'progress_flood',
@@ -70,7 +70,7 @@ const TRICKS = [
   'task_unknown',
   'task_endless',
 ];
-const SAMPLE = 2;
+const SAMPLE = 1;
 const COUNT = roundsOf(SAMPLE, TRICKS.length);
 const IS_SAMPLE = COUNT === SAMPLE;
 const CALLS = IS_SAMPLE ? 50 : 300;
