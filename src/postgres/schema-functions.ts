@@ -146,6 +146,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
   leases bigint;
 BEGIN
+  IF NOT EXISTS (SELECT FROM refold.partition WHERE expires_at < clock_timestamp()) THEN
+    RETURN;
+  END IF;
   UPDATE refold.meta SET next_lease_epoch = next_lease_epoch + c_leases RETURNING next_lease_epoch - c_leases INTO leases;
   RETURN QUERY
   WITH free AS MATERIALIZED (
