@@ -17,5 +17,5 @@ export async function storedData(
   const bytes = budget.argumentBytes < 0 ? null : await blobs.get(data.ref)();
   if (bytes === null || isLeft(bytes)) return null;
   const parsed = parseJson(new TextDecoder().decode(bytes.right), BODY_BYTES_MAX);
-  return isLeft(parsed) || !isPlainObject(parsed.right) ? null : (parsed.right as JsonObject);
+  return isLeft(parsed) || !isPlainObject(parsed.right) ? null : parsed.right;
 }
