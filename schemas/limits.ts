@@ -551,7 +551,7 @@ export const OBSERVED_VALUES_MAX = BODY_VALUES_MAX - 1_024;
 /** Characters kept of arguments that are cut, in UTF-16 units. */
 export const CUT_ARGUMENTS_CHARS = 256;
 
-/** Longest structured data in a result, in characters of JSON. Longer data is left out. */
+/** Longest structured data in a result, in characters of JSON. Longer data is a blob beside it. */
 export const RESULT_DATA_CHARS_MAX = 4_096;
 /** Longest message of a failure, in UTF-16 units. A longer one is cut. */
 export const MESSAGE_CHARS_MAX = 1_024;

@@ -45,6 +45,8 @@ export interface HostBatches {
   withdrawAll(): readonly CallId[];
   /** Calls that wait. */
   count(): number;
+  /** Begins a run if there is none, so that the session has the tools of its host session before the first call. */
+  begin(): Promise<void>;
   /** Submits the next batch if the session takes one now. */
   goOn(): void;
   close(): void;
@@ -87,6 +89,12 @@ class Batches implements HostBatches {
 
   count(): number {
     return this.#queue.length;
+  }
+
+  async begin(): Promise<void> {
+    const { feed } = this.#options;
+    if (hostTurn(feed.state()).kind !== 'none' || (await this.#requestRun()) !== null) return;
+    await feed.until((state) => (state.run === null ? null : true));
   }
 
   goOn(): void {
@@ -144,8 +152,7 @@ class Batches implements HostBatches {
   async #startRun(): Promise<void> {
     const { feed } = this.#options;
     const { runs_started } = feed.state();
-    const input = { text: 'calls of a host' };
-    const refusedBy = await this.#submit({ kind: 'RunRequested', input, run_overrides: HOST_CONFIG });
+    const refusedBy = await this.#requestRun();
     if (refusedBy !== null && refusedBy.rejection.code !== 'run_already_active') throw refusedBy;
     const why = await feed.until((state) => {
       if (state.runs_started === runs_started) return null;
@@ -153,6 +160,11 @@ class Batches implements HostBatches {
       return hostTurn(state).kind === 'busy' ? null : '';
     });
     if (why !== '') throw new Error(`the run for the calls has ended: ${why}`);
+  }
+
+  #requestRun(): Promise<RejectedError | null> {
+    const input = { text: 'calls of a host' };
+    return this.#submit({ kind: 'RunRequested', input, run_overrides: HOST_CONFIG });
   }
 
   #takeBatch(): readonly QueuedCall[] {

@@ -18,6 +18,8 @@ import type { FeedReader, SessionFeed } from './feed.ts';
 import { type HostBatches, newHostBatches } from './host-batches.ts';
 
 export interface HostCalls {
+  /** Begins a run if there is none: the session has the tools of its host session with it. */
+  begin(): Promise<void>;
   /**
    * Makes a call. It is answered when it has ended, when nothing goes on before a person answers, or, for a host that takes
    * tasks, when it goes on as one.
@@ -104,6 +106,10 @@ class Calls implements HostCalls {
       onEvents: (events, state) => this.#read(events, state),
       onEnd: (why) => this.#end(why),
     });
+  }
+
+  begin(): Promise<void> {
+    return this.#batches.begin();
   }
 
   call(tool: string, args: JsonObject, options: CallOptions = {}): Promise<CallAnswer> {

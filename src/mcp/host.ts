@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import type { SessionId } from '../../schemas/ids.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
+import { isExternal } from '../../schemas/run.ts';
 import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
@@ -45,6 +46,8 @@ export async function openMcpHost({ client, clock, session: named, create = {}, 
   const lost = new Promise<never>((_, fail) => {
     feed.read({ onEvents: () => undefined, onEnd: fail });
   });
+  // A session of a model is not begun for a host that only looks.
+  if (isExternal(feed.state())) await calls.begin();
   // Whoever does not wait for it is not told.
   lost.catch(() => undefined);
   return {

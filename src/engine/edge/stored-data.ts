@@ -18,6 +18,6 @@ export function storedData(
   if (budget.argumentBytes < 0) return null;
   return andThen(blobs.get(data.ref)(), (bytes) => {
     const parsed = isLeft(bytes) ? bytes : parseJson(new TextDecoder().decode(bytes.right), BODY_BYTES_MAX);
-    return isLeft(parsed) || !isPlainObject(parsed.right) ? null : (parsed.right as JsonObject);
+    return isLeft(parsed) || !isPlainObject(parsed.right) ? null : parsed.right;
   });
 }
