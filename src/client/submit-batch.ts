@@ -29,7 +29,7 @@ const FRAME_BYTES = 128;
 const FRAME_MARKS = 3;
 
 export function newSubmitBatch(
-  { call }: Transport,
+  { call, isShared }: Pick<Transport, 'call' | 'isShared'>,
   alone: SubmitAlone,
 ): (session: SessionId, request: Submit) => TaskEither<Rejection, SubmitReceipt> {
   let waiting: Waiting[] = [];
@@ -59,6 +59,10 @@ export function newSubmitBatch(
       const wired = wireText(request ?? null);
       if (isLeft(wired)) {
         answer(wired);
+        return;
+      }
+      if (isShared()) {
+        void alone(session, wired.right.text)().then(answer);
         return;
       }
       if (waiting.length === 0) platform.afterThisTurn(() => void flush());

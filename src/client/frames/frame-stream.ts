@@ -63,7 +63,10 @@ export function newFrameStream(
     // The answer to a request that nobody waits for any more.
     const waiting = open.get(answer.id);
     if (waiting === undefined) return;
-    if ('pushed' in answer) waiting.onPushed?.(answer.pushed);
+    if ('pushed' in answer) {
+      waiting.onPushed?.(waiting.parts === '' ? answer.pushed : JSON.parse(waiting.parts));
+      waiting.parts = '';
+    }
     else if ('part' in answer) waiting.parts += answer.part;
     else waiting.done('over' in answer ? null : replyOf(answer, waiting.parts));
   }
