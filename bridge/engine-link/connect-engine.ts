@@ -24,10 +24,13 @@ export interface EngineConnection {
 export function connectEngine({ dataDir, onConnection, ...at }: EngineConnectionOptions): EngineConnection {
   const socketPath = (): Promise<string | null> =>
     dataDir === null ? Promise.resolve(null) : socketOf(dataDir, at.url);
-  const { over, ready } = overFrames({
+  const frames = overFrames({
     open: (onEnd) => openStream({ ...at, socketPath }, onEnd),
     now: () => performance.now(),
     onConnection,
   });
-  return { client: connect(at.url, at.token, { refuseListener: at.refuseListener, over }), ready };
+  return {
+    client: connect(at.url, at.token, { refuseListener: at.refuseListener, over: frames.over }),
+    ready: () => frames.ready(),
+  };
 }

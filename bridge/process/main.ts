@@ -76,7 +76,7 @@ async function main(): Promise<void> {
   });
   let said: { readonly connection: string; readonly connection_note?: string } = { connection: 'none' };
   let isReady = false;
-  const { client, ready } = connectEngine({
+  const connected = connectEngine({
     url: options.url,
     token,
     dataDir: dataDirectoryOf(options.tokenFile),
@@ -86,7 +86,8 @@ async function main(): Promise<void> {
       if (isReady) print({ event: 'connected', ...said });
     },
   });
-  await ready();
+  const { client } = connected;
+  await connected.ready();
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
   for (const note of host.recoveryNotes) complain(note);

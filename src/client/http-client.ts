@@ -37,9 +37,7 @@ import { newSubmitBatch } from './submit-batch.ts';
 export function connect(url: string, token: string, options: TransportOptions = {}): EngineClient {
   const transport = newTransport(url, token, options);
   const { call } = transport;
-  const submit = newSubmitBatch(transport, (id, text) =>
-    call(SubmitReceipt, { route: 'submit', of: id, text }),
-  );
+  const submit = newSubmitBatch(transport, (id, text) => call(SubmitReceipt, { route: 'submit', of: id, text }));
 
   // An id becomes part of the URL, so it is checked first.
   const withArgument = <A, B>(
@@ -52,21 +50,15 @@ export function connect(url: string, token: string, options: TransportOptions = 
     info: () => call(EngineInfo, { route: 'info' }),
     createSession: (request = {}) => call(SessionSummary, { route: 'createSession', json: request }),
     fork: (id, request = {}) =>
-      withArgument(SessionId, id, (known) =>
-        call(SessionSummary, { route: 'fork', of: known, json: orNull(request) }),
-      ),
+      withArgument(SessionId, id, (known) => call(SessionSummary, { route: 'fork', of: known, json: orNull(request) })),
     sessions: (request = {}) =>
-      withArgument(ListSessions, request, (asked) =>
-        call(SessionPage, { route: 'sessions', query: asked }),
-      ),
+      withArgument(ListSessions, request, (asked) => call(SessionPage, { route: 'sessions', query: asked })),
     deleteSession: (id) =>
       withArgument(SessionId, id, (known) =>
         call(Tombstone, { route: 'deleteSession', of: known, waitMs: DELETE_WAIT_MS_MAX }),
       ),
     deletedSessions: (request = {}) =>
-      withArgument(ListDeleted, request, (asked) =>
-        call(DeletedPage, { route: 'deletedSessions', query: asked }),
-      ),
+      withArgument(ListDeleted, request, (asked) => call(DeletedPage, { route: 'deletedSessions', query: asked })),
     session: (id) => withArgument(SessionId, id, (known) => call(SessionView, { route: 'session', of: known })),
     submit: (id, request) => withArgument(SessionId, id, (known) => submit(known, request)),
     records: (id, from, limit) =>
@@ -96,8 +88,7 @@ export function connect(url: string, token: string, options: TransportOptions = 
         call(StoredBlob, { route: 'joinBlobs', json: orNull(request) }),
         TE.map(({ ref }) => ref),
       ),
-    getBlob: (ref) =>
-      withArgument(Digest, ref, (known) => transport.bytes({ route: 'getBlob', of: known })),
+    getBlob: (ref) => withArgument(Digest, ref, (known) => transport.bytes({ route: 'getBlob', of: known })),
     close: () => {
       transport.close();
       return Promise.resolve();

@@ -42,8 +42,7 @@ export function newSubmitBatch(
 
   async function send(group: readonly Waiting[]): Promise<void> {
     const text = `{"submits":[${group.map(textOf).join(',')}]}`;
-    const replied =
-      group.length === 1 ? null : await call(SubmitsReply, { route: 'submits', text })();
+    const replied = group.length === 1 ? null : await call(SubmitsReply, { route: 'submits', text })();
     // When the whole request is refused, one submit may be at fault: each is sent alone, so that the others succeed.
     if (replied === null || (isLeft(replied) && replied.left.code !== 'closing')) {
       for (const one of group) void alone(one.session, one.text)().then(one.answer);

@@ -92,11 +92,7 @@ export const internalFault = (): Rejection =>
   reject('internal', '', 'the request failed inside the engine; read the session before you send it again');
 
 /** What only HTTP has: streams of other kinds, and what is for people. */
-const httpHandlers = ({
-  onError,
-  operations,
-  pages,
-}: AppOptions): HttpHandlers<Exclude<RouteName, FrameRoute>> => ({
+const httpHandlers = ({ onError, operations, pages }: AppOptions): HttpHandlers<Exclude<RouteName, FrameRoute>> => ({
   ...followingHandlers(),
   backup: ({ context, client, holder }) =>
     streamBackup(client.backup(), holder, undefined, (error) => {

@@ -35,7 +35,10 @@ export interface ServeOptions {
  * (`refold open`). Rejects when the server cannot listen on the address. When `client` is a promise, the server listens at
  * once, and early requests wait until the engine is open instead of being refused.
  */
-export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<SocketServing> {
+export async function serve(
+  client: EngineClient | Promise<EngineClient>,
+  options: ServeOptions,
+): Promise<SocketServing> {
   const { host = '127.0.0.1', port, tokens, pageDirectory = PAGE_DIRECTORY } = options;
   const pages = newPages(undefined, tokens.pages);
   const guarding = {

@@ -57,7 +57,7 @@ export function newFrameStream(
 
   function take(answer: FrameAnswer): void {
     if ('closed' in answer) {
-      end(`the engine closed the stream (${answer.closed}): ${String(answer.detail)}`);
+      end(`the engine closed the stream (${answer.closed}): ${answer.detail}`);
       return;
     }
     // The answer to a request that nobody waits for any more.
@@ -66,8 +66,7 @@ export function newFrameStream(
     if ('pushed' in answer) {
       waiting.onPushed?.(waiting.parts === '' ? answer.pushed : JSON.parse(waiting.parts));
       waiting.parts = '';
-    }
-    else if ('part' in answer) waiting.parts += answer.part;
+    } else if ('part' in answer) waiting.parts += answer.part;
     else waiting.done('over' in answer ? null : replyOf(answer, waiting.parts));
   }
 
@@ -84,7 +83,11 @@ export function newFrameStream(
     socket.write(encodeFrame(text));
   }
 
-  function ask(text: string, id: number, { signal, timeoutMs, onPushed }: ExchangeRequest): Promise<ExchangeReply | null> {
+  function ask(
+    text: string,
+    id: number,
+    { signal, timeoutMs, onPushed }: ExchangeRequest,
+  ): Promise<ExchangeReply | null> {
     return new Promise((resolve, fail) => {
       const sentAtMs = now();
       const giveUp = (why: string): void => {
@@ -146,7 +149,10 @@ function bodyOf({ body }: ExchangeRequest): string | null | undefined {
 const base64Of = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 
-const replyOf = ({ status, body }: Extract<FrameAnswer, { readonly status: number }>, parts: string): ExchangeReply => ({
+const replyOf = (
+  { status, body }: Extract<FrameAnswer, { readonly status: number }>,
+  parts: string,
+): ExchangeReply => ({
   status,
   json: () => (parts === '' ? body : JSON.parse(parts)),
   bytes: () => new Uint8Array(Buffer.from((body as { readonly base64: string }).base64, 'base64')),

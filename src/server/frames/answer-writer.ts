@@ -70,10 +70,13 @@ export function newAnswerWriter(socket: Socket, onStalled: () => void): AnswerWr
         return;
       }
       const begun = next.done === true ? text : text + next.value;
-      long = long.then(async () => {
+      const before = long;
+      const own = async (): Promise<void> => {
+        await before;
         await sendLong(id, begun, all);
         frame(`{"id":${id},${end}}`);
-      });
+      };
+      long = own();
       await long;
     },
   };

@@ -3,7 +3,14 @@ import type { Socket } from 'node:net';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { type Codec, decode } from '../../../schemas/codec.ts';
 import { isPlainObject, parseJson } from '../../../schemas/json.ts';
-import { BODY_BYTES_MAX, BODY_VALUES_MAX, FRAMES_OPEN_MAX, FRAME_BLOB_BYTES_MAX, FRAME_MS_MAX, STALLED_MS_MAX } from '../../../schemas/limits.ts';
+import {
+  BODY_BYTES_MAX,
+  BODY_VALUES_MAX,
+  FRAMES_OPEN_MAX,
+  FRAME_BLOB_BYTES_MAX,
+  FRAME_MS_MAX,
+  STALLED_MS_MAX,
+} from '../../../schemas/limits.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { newFrameReader } from '../../client/frames/frame-codec.ts';
 import { type FrameRequest, type FrameRoute, type StreamFault, readSent } from '../../client/frames/frame-texts.ts';
@@ -59,14 +66,18 @@ export function serveFrames(socket: Socket, head: Uint8Array, options: FrameSess
       halfFrame = null;
     }
     if (reader.isBegun() && !isClosing)
-      halfFrame ??= setTimeout(() => close('timeout', `half a frame for ${frameMsMax} ms; send it again`), frameMsMax).unref();
+      halfFrame ??= setTimeout(
+        () => close('timeout', `half a frame for ${frameMsMax} ms; send it again`),
+        frameMsMax,
+      ).unref();
   }
 
   function take(text: string): void {
     const sent = readSent(text);
     if (sent === null) close('invalid_frame', FAULTS.invalid_frame);
     else if ('cancel' in sent) open.get(sent.cancel)?.abort();
-    else if (sent.id <= lastId) close('invalid_frame', `the id ${sent.id} is not above ${lastId}; use each id once, in order`);
+    else if (sent.id <= lastId)
+      close('invalid_frame', `the id ${sent.id} is not above ${lastId}; use each id once, in order`);
     else if (!holder.isCurrent()) close('unauthorized', unauthorized().message);
     else {
       lastId = sent.id;
@@ -163,7 +174,9 @@ function bytesIn(body: Either<Rejection, unknown>, bytesMax: number): Either<Rej
   if (!isBase64) return left(reject('invalid_shape', '/base64', 'the bytes must be base64, padded'));
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length <= Math.min(bytesMax, FRAME_BLOB_BYTES_MAX)) return right(bytes);
-  return left(reject('too_large', '/base64', `a frame has a blob of at most ${FRAME_BLOB_BYTES_MAX} bytes; send it over HTTP`));
+  return left(
+    reject('too_large', '/base64', `a frame has a blob of at most ${FRAME_BLOB_BYTES_MAX} bytes; send it over HTTP`),
+  );
 }
 
 const FAULTS = {
@@ -171,7 +184,11 @@ const FAULTS = {
   invalid_frame: 'that was no frame of refold/1: JSON in UTF-8 with an id, a known type, and the body last',
 } as const;
 
-const TOO_MANY = reject('queue_full', '', `${FRAMES_OPEN_MAX} requests of this stream wait already; send this one later`);
+const TOO_MANY = reject(
+  'queue_full',
+  '',
+  `${FRAMES_OPEN_MAX} requests of this stream wait already; send this one later`,
+);
 
 const INTERNAL = reject(
   'internal',

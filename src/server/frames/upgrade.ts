@@ -54,13 +54,22 @@ function refuse(socket: Socket, rejection: Rejection): void {
   const problem = problemOf(rejection);
   const status = rejection.code === 'forbidden_scope' ? 401 : problem.status;
   const body = JSON.stringify({ ...problem, status });
-  const headers = ['content-type: application/problem+json', `content-length: ${Buffer.byteLength(body)}`, 'connection: close'];
+  const headers = [
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
   setTimeout(() => socket.destroy(), REFUSED_MS).unref();
 }
 
 /** Gives the request back to the server without what asked for a protocol, as some HTTP clients do with every request. */
-function serveWithout(server: Server, { method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
+function serveWithout(
+  server: Server,
+  { method, url, httpVersion, rawHeaders }: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): void {
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     if (!ASKING.has(rawHeaders[at]?.toLowerCase() ?? '')) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);

@@ -1,5 +1,5 @@
 // Frames are the same however their bytes are cut, and no bytes throw.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FRAME_BYTES_MAX } from '../../../schemas/limits.ts';
 import { encodeFrame, newFrameReader } from '../../../src/client/frames/frame-codec.ts';

@@ -1,21 +1,31 @@
 // What a stream refuses, and that it is the same engine as over HTTP.
 import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect as connectSocket, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { FRAME_BYTES_MAX, LEASE_TTL_MS } from '../../../schemas/limits.ts';
 import { connect } from '../../../src/client/http-client.ts';
+import { encodeFrame, newFrameReader } from '../../../src/client/frames/frame-codec.ts';
 import { must } from '../../../src/client/must.ts';
+import { serveFrames } from '../../../src/server/frames/frame-session.ts';
+import { newRoutes } from '../../../src/server/route-handlers.ts';
+import { BRIDGE } from '../../../schemas/access.ts';
+import { brand } from '../../../schemas/ids.ts';
+import { outcome } from '../../support/journal/outcomes.ts';
 import { openStream } from '../../../src/client/frames/open-stream.ts';
 import { type Connection, overFrames } from '../../../src/client/frames/over-frames.ts';
-import type { Engine } from '../../../src/engine/engine.ts';
+import { openMemoryBlobs } from '../../../src/blobs/memory-blobs.ts';
+import { type Engine, startEngine } from '../../../src/engine/engine.ts';
+import { openMemoryJournal } from '../../../src/journal/memory-journal.ts';
 import type { SocketServing } from '../../../src/server/listen.ts';
 import { serve } from '../../../src/server/serve.ts';
 import { fixedTokens } from '../../../src/server/tokens.ts';
 import { describeClient } from '../../support/engine/client-contract.ts';
 import { sendBytes } from '../../support/engine/raw-http.ts';
 import { type RawStream, openRaw } from '../../support/engine/streaming.ts';
-import { A, SESSION, Talk, leaseRequest, newWorld } from '../../support/engine/world.ts';
+import { A, SESSION, Talk, leaseRequest } from '../../support/engine/world.ts';
 
 const TOKENS = { operator: 'o'.repeat(64), bridge: 'b'.repeat(64), viewer: 'v'.repeat(64) };
 
@@ -27,7 +37,7 @@ interface Opened {
 }
 
 async function open(): Promise<Opened> {
-  const { engine } = await newWorld();
+  const engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
   const directory = await mkdtemp(join(tmpdir(), 'refold-stream-'));
   const path = join(directory, 'engine.sock');
   const serving = await serve(engine.client, { tokens: fixedTokens(TOKENS), port: 0 });
@@ -39,14 +49,14 @@ async function open(): Promise<Opened> {
     async close() {
       await serving.close();
       await engine.close();
-      await rm(directory, { recursive: true });
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
 /** A client over a stream: at the socket, or by an upgrade. */
 function streamClient(url: string, socket: string | null, told: Connection[] = []) {
-  const { over, ready } = overFrames({
+  const frames = overFrames({
     open: (onEnd) =>
       openStream(
         { url, token: TOKENS.operator, socketPath: () => Promise.resolve(socket), refuseListener: () => null },
@@ -55,7 +65,7 @@ function streamClient(url: string, socket: string | null, told: Connection[] = [
     now: () => performance.now(),
     onConnection: (connection) => told.push(connection),
   });
-  return { client: connect(url, TOKENS.operator, { over }), ready };
+  return { client: connect(url, TOKENS.operator, { over: frames.over }), ready: () => frames.ready() };
 }
 
 for (const how of ['socket', 'upgrade'] as const) {
@@ -109,10 +119,12 @@ describe('a stream', () => {
     stream.send('{"id":1,"type":"createSession","body":{}}', '{"id":2,"type":"info"}');
     await answers(stream, 2);
     const statuses = stream.frames.map(({ id, status }) => [id, status]);
-    expect(statuses.toSorted()).toEqual([
-      [1, 403],
-      [2, 200],
-    ]);
+    expect(statuses).toEqual(
+      expect.arrayContaining([
+        [1, 403],
+        [2, 200],
+      ]),
+    );
   });
 
   test('has a socket for this user only', async () => {
@@ -146,7 +158,10 @@ describe('a stream', () => {
 
   test('answers a faulty body as HTTP does, and goes on', async () => {
     const stream = await raw();
-    stream.send('{"id":1,"type":"heartbeat","body":{"owner":"a","owner":"b"}}', '{"id":2,"type":"heartbeat","body":[]}');
+    stream.send(
+      '{"id":1,"type":"heartbeat","body":{"owner":"a","owner":"b"}}',
+      '{"id":2,"type":"heartbeat","body":[]}',
+    );
     await answers(stream, 2);
     expect(stream.frames).toMatchObject([
       { id: 1, status: 400, body: { code: 'duplicate_key', path: '/owner' } },
@@ -156,8 +171,7 @@ describe('a stream', () => {
 
   test('gives an HTTP client that asks for another protocol the answer of HTTP', async () => {
     const body = '{"owner":"o-1","leases":[]}';
-    const answer = await sendBytes(
-      port,
+    const answer = await sendBytes(port, [
       [
         'POST /v1/leases/heartbeat HTTP/1.1',
         'host: 127.0.0.1',
@@ -170,7 +184,7 @@ describe('a stream', () => {
         '',
         body,
       ].join('\r\n'),
-    );
+    ]);
     expect(JSON.stringify(answer)).toContain('200');
   });
 });
@@ -192,4 +206,93 @@ test('grants are pushed as they come, on one request', async () => {
   expect((await must(opened.engine.client.session(SESSION))).held_by).toBeUndefined();
   await client.close();
   await opened.close();
+});
+
+describe('a client over a stream', () => {
+  test('uses HTTP with an engine that opens none, and says so', async () => {
+    const before = createServer((_incoming, outgoing) => {
+      outgoing.setHeader('content-type', 'application/json');
+      outgoing.end('{"name":"refold","version":"0.0.1"}');
+    });
+    await new Promise<void>((resolve) => {
+      before.listen(0, '127.0.0.1', resolve);
+    });
+    const told: Connection[] = [];
+    const { client, ready } = streamClient(`http://127.0.0.1:${(before.address() as AddressInfo).port}`, null, told);
+    expect(await ready()).toBe('http');
+    expect(told).toEqual(['http']);
+    expect(await must(client.info())).toMatchObject({ name: 'refold' });
+    await client.close();
+    before.closeAllConnections();
+    before.close();
+  });
+
+  test('leaves requests without an answer when the stream is cut, at whatever byte, and opens another', async () => {
+    const opened = await open();
+    const port = Number(new URL(opened.serving.url).port);
+    let cutAfter = Infinity;
+    // Passes the bytes of the engine on, so many of them.
+    const proxy = createTcpServer((near) => {
+      const far = connectSocket(port, '127.0.0.1');
+      near
+        .on('data', (bytes) => far.write(bytes))
+        .on('error', () => far.destroy())
+        .on('close', () => far.destroy());
+      far.on('error', () => near.destroy()).on('close', () => near.destroy());
+      far.on('data', (bytes: Buffer) => {
+        const passed = bytes.subarray(0, cutAfter);
+        cutAfter -= passed.length;
+        near.write(passed, () => {
+          if (cutAfter <= 0) near.destroy();
+        });
+      });
+    });
+    await new Promise<void>((resolve) => {
+      proxy.listen(0, '127.0.0.1', resolve);
+    });
+    const { client } = streamClient(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, null);
+    for (const at of [1, 3, 4, 5, 20, 60]) {
+      await must(client.info());
+      cutAfter = at;
+      const id = brand<'SessionId'>(`cut-${at}`);
+      expect(await outcome(client.createSession({ session_id: id }))).toBe('closing');
+      cutAfter = Infinity;
+      // Sent again, as whoever asked does: it was done once.
+      expect(await outcome(client.createSession({ session_id: id }))).toBe('session_exists');
+    }
+    await client.close();
+    proxy.close();
+    await opened.close();
+  });
+});
+
+test('a stream with half a frame is closed when its time is over', async () => {
+  const engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+  const holder = { access: BRIDGE, isCurrent: () => true };
+  const server = createTcpServer((socket) =>
+    serveFrames(socket, new Uint8Array(), {
+      holder,
+      routes: newRoutes(engine.client),
+      onError: () => undefined,
+      frameMsMax: 50,
+    }),
+  );
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const socket = connectSocket((server.address() as AddressInfo).port, '127.0.0.1');
+  const texts: string[] = [];
+  const reader = newFrameReader();
+  socket.on('data', (bytes: Buffer) => texts.push(...reader.read(bytes).texts));
+  // A whole frame, then half of another.
+  socket.write(
+    Buffer.concat([encodeFrame('{"id":1,"type":"info"}'), encodeFrame('{"id":2,"type":"info"}').subarray(0, 9)]),
+  );
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  expect(texts.map((text) => JSON.parse(text) as unknown)).toMatchObject([
+    { id: 1, status: 200 },
+    { closed: 'timeout' },
+  ]);
+  server.close();
+  await engine.close();
 });
