@@ -1,4 +1,5 @@
 // Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
+export * from './limits/frames.ts';
 export * from './limits/mcp.ts';
 export * from './limits/mcp-server.ts';
 export * from './limits/questions.ts';

@@ -1,7 +1,7 @@
 // Asks the engine for leases whenever this bridge can hold more, until the signal aborts.
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { BACKOFF_MS_BASE, LEASE_EFFECTS_MAX } from '../../schemas/limits.ts';
-import type { LeaseRequest } from '../../schemas/wire.ts';
+import type { LeaseGrant, LeaseRequest } from '../../schemas/wire.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { type BridgeClock, sleep } from '../../src/clock.ts';
 import type { ReceivedGrant } from './admit-grants.ts';
@@ -31,16 +31,26 @@ export async function leaseUntilAborted(options: LeaseLoopOptions): Promise<void
     }
     const request = requestFor(Math.min(capacity, LEASE_EFFECTS_MAX), leases.ttlMs());
     let askedAtMs = clock.now();
+    let reserved = request.max;
+    let newEffects = 0;
+    // Over a stream, every grant but the last is pushed.
+    const onGrant = (grant: LeaseGrant): void => {
+      if (signal.aborted) return;
+      const granted = Math.min(grant.effects.length, reserved);
+      reserved -= granted;
+      leases.unreserve(granted);
+      newEffects += admit([{ grant, askedAtMs }]);
+    };
     const send = () => {
       askedAtMs = clock.now();
-      return client.lease(request, signal);
+      return client.lease({ ...request, max: Math.max(1, reserved) }, signal, onGrant);
     };
     leases.reserve(request.max);
     const grant = await link.ask('lease', send, signal);
-    leases.unreserve(request.max);
+    leases.unreserve(reserved);
     if (signal.aborted) return;
     if (isLeft(grant)) throw new Error(`the engine refuses to lease: ${grant.left.code}: ${grant.left.message}`);
-    const newEffects = admit([{ grant: grant.right, askedAtMs }]);
+    newEffects += admit([{ grant: grant.right, askedAtMs }]);
     // Prevents a busy loop when the engine keeps answering immediately with nothing new.
     if (newEffects === 0 && request.wait_ms > 0 && clock.now() - askedAtMs < BACKOFF_MS_BASE)
       await sleep(clock, BACKOFF_MS_BASE, signal);

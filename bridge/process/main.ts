@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { connect } from '../../src/client/index.ts';
 import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
 import { systemClock } from '../../src/clock.ts';
+import { connectEngine } from '../engine-link/connect-engine.ts';
 import { withCatalog } from '../executors/catalog-executor.ts';
 import { withChangingTools } from '../executors/changing-tools.ts';
 import { type Executor, type Executors, combineExecutors } from '../executors/executors.ts';
@@ -28,7 +28,7 @@ import { runBridge } from '../loop.ts';
 import type { Mcp } from '../mcp/mcp-executor.ts';
 import { type MainOptions, Misuse, USAGE, parseSecrets, readFirstLine, readOptions } from './options.ts';
 import { mcpSettings } from './mcp-settings.ts';
-import { protectedPaths, refuseMissing } from './protected-paths.ts';
+import { dataDirectoryOf, protectedPaths, refuseMissing } from './protected-paths.ts';
 import { apiProvider } from '../providers/api/api-provider.ts';
 import { type CassetteFile, openCassetteFile } from '../providers/cassette/cassette-file.ts';
 import { cassetteProvider } from '../providers/cassette/cassette-provider.ts';
@@ -74,14 +74,28 @@ async function main(): Promise<void> {
     runsCommands: !options.undoOnly,
     ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
   });
-  const client = connect(options.url, token, { refuseListener: refuseStranger(options.url, options.tokenFile) });
+  let said: { readonly connection: string; readonly connection_note?: string } = { connection: 'none' };
+  let isReady = false;
+  const connected = connectEngine({
+    url: options.url,
+    token,
+    dataDir: dataDirectoryOf(options.tokenFile),
+    refuseListener: refuseStranger(options.url, options.tokenFile),
+    onConnection: (connection, why) => {
+      said = { connection, ...(why === null ? {} : { connection_note: why }) };
+      if (isReady) print({ event: 'connected', ...said });
+    },
+  });
+  const { client } = connected;
+  await connected.ready();
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
   for (const note of host.recoveryNotes) complain(note);
   if (userFilesIn(host.place.workspace ?? '/').length > 0) complain(HOME_NOTE);
   const all = [...notes, ...host.recoveryNotes];
   const told = all.length === 0 ? {} : { notes: all };
-  print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...told });
+  print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...said, ...told });
+  isReady = true;
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   const skills = await openBridgeSkills(options);
   const own = [hostExecutor(host), ...(skills === null ? [] : [skills.executor(host)])];

@@ -7,7 +7,7 @@ import { connect } from '../client/http-client.ts';
 import { refuseStranger } from '../files/listening-user.ts';
 import { whatFailed } from '../files/file-failure.ts';
 import { readToken, tokenFile } from '../client/token-file.ts';
-import { type EngineAddress, readAddress } from '../server/engine-address.ts';
+import { type EngineAddress, readAddress } from '../client/engine-address.ts';
 
 export interface FoundEngine {
   readonly client: EngineClient;

@@ -84,8 +84,15 @@ export interface EngineClient {
   followLive(id: SessionId, options?: FollowOptions): AsyncIterable<CommitRecord | DeltaFrame>;
   /** Shows what a model writes to those who follow live; `stale_lease` without a lease on the generate. */
   postDeltas(id: SessionId, request: PostDeltas): TaskEither<Rejection, DeltasTaken>;
-  /** Leases effects; waits for the first. An aborted request is granted nothing. */
-  lease(request: LeaseRequest, signal?: AbortSignal): TaskEither<Rejection, LeaseGrant>;
+  /**
+   * Leases effects; waits for the first. An aborted request is granted nothing. With `onGrant`, an engine that can push goes on
+   * until it has granted `max` effects or `wait_ms` have passed, and every grant but the last is passed to it as it comes.
+   */
+  lease(
+    request: LeaseRequest,
+    signal?: AbortSignal,
+    onGrant?: (grant: LeaseGrant) => void,
+  ): TaskEither<Rejection, LeaseGrant>;
   /** Extends leases; those that are lost are named in the reply. */
   heartbeat(request: Heartbeat): TaskEither<Rejection, HeartbeatReply>;
   /** Ends leases, so that another bridge may lease the effects at once; with `all`, every lease of the owner. */

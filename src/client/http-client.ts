@@ -1,5 +1,5 @@
 // The client of an engine in another process, over HTTP.
-import { left } from 'fp-ts/lib/Either.js';
+import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type Codec, decode, list, shape } from '../../schemas/codec.ts';
@@ -37,9 +37,7 @@ import { newSubmitBatch } from './submit-batch.ts';
 export function connect(url: string, token: string, options: TransportOptions = {}): EngineClient {
   const transport = newTransport(url, token, options);
   const { call } = transport;
-  const submit = newSubmitBatch(transport, (id, text) =>
-    call(SubmitReceipt, { method: 'POST', path: `${session(id)}/events`, text }),
-  );
+  const submit = newSubmitBatch(transport, (id, text) => call(SubmitReceipt, { route: 'submit', of: id, text }));
 
   // An id becomes part of the URL, so it is checked first.
   const withArgument = <A, B>(
@@ -49,37 +47,29 @@ export function connect(url: string, token: string, options: TransportOptions = 
   ): TE.TaskEither<Rejection, B> => pipe(TE.fromEither(decode(codec, id)), TE.chain(work));
 
   return {
-    info: () => call(EngineInfo, { method: 'GET', path: '/v1' }),
-    createSession: (request = {}) => call(SessionSummary, { method: 'POST', path: '/v1/sessions', json: request }),
+    info: () => call(EngineInfo, { route: 'info' }),
+    createSession: (request = {}) => call(SessionSummary, { route: 'createSession', json: request }),
     fork: (id, request = {}) =>
-      withArgument(SessionId, id, (known) =>
-        call(SessionSummary, { method: 'POST', path: `${session(known)}/forks`, json: orNull(request) }),
-      ),
+      withArgument(SessionId, id, (known) => call(SessionSummary, { route: 'fork', of: known, json: orNull(request) })),
     sessions: (request = {}) =>
-      withArgument(ListSessions, request, (asked) =>
-        call(SessionPage, { method: 'GET', path: `/v1/sessions?${queryOf(asked)}` }),
-      ),
+      withArgument(ListSessions, request, (asked) => call(SessionPage, { route: 'sessions', query: asked })),
     deleteSession: (id) =>
       withArgument(SessionId, id, (known) =>
-        call(Tombstone, { method: 'DELETE', path: session(known), waitMs: DELETE_WAIT_MS_MAX }),
+        call(Tombstone, { route: 'deleteSession', of: known, waitMs: DELETE_WAIT_MS_MAX }),
       ),
     deletedSessions: (request = {}) =>
-      withArgument(ListDeleted, request, (asked) =>
-        call(DeletedPage, { method: 'GET', path: `/v1/deleted-sessions?${queryOf(asked)}` }),
-      ),
-    session: (id) => withArgument(SessionId, id, (known) => call(SessionView, { method: 'GET', path: session(known) })),
+      withArgument(ListDeleted, request, (asked) => call(DeletedPage, { route: 'deletedSessions', query: asked })),
+    session: (id) => withArgument(SessionId, id, (known) => call(SessionView, { route: 'session', of: known })),
     submit: (id, request) => withArgument(SessionId, id, (known) => submit(known, request)),
     records: (id, from, limit) =>
       withArgument(SessionId, id, (known) => {
-        const query = new URLSearchParams();
-        if (from !== undefined) query.set('from', String(from));
-        if (limit !== undefined) query.set('limit', String(limit));
-        return call(StreamRecords, { method: 'GET', path: `${session(known)}/records?${query.toString()}` });
+        const query = { ...(from === undefined ? {} : { from }), ...(limit === undefined ? {} : { limit }) };
+        return call(StreamRecords, { route: 'records', of: known, query });
       }),
     ...newFollowing(transport),
     postDeltas: (id, request) =>
       withArgument(SessionId, id, (known) =>
-        call(DeltasTaken, { method: 'POST', path: `${session(known)}/deltas`, json: orNull(request) }),
+        call(DeltasTaken, { route: 'postDeltas', of: known, json: orNull(request) }),
       ),
     backup: (signal) => readBackup(transport, signal),
     ...leasing(call),
@@ -89,28 +79,21 @@ export function connect(url: string, token: string, options: TransportOptions = 
         return () => Promise.resolve(left(reject('too_large', '', message)));
       }
       return pipe(
-        call(StoredBlob, { method: 'POST', path: `/v1/blobs${durable ? '' : '?durable=false'}`, bytes }),
+        call(StoredBlob, { route: 'putBlob', ...(durable ? {} : { query: { durable } }), bytes }),
         TE.map(({ ref }) => ref),
       );
     },
     joinBlobs: (request) =>
       pipe(
-        call(StoredBlob, { method: 'POST', path: '/v1/blobs/join', json: orNull(request) }),
+        call(StoredBlob, { route: 'joinBlobs', json: orNull(request) }),
         TE.map(({ ref }) => ref),
       ),
-    getBlob: (ref) =>
-      withArgument(Digest, ref, (known) => transport.bytes({ method: 'GET', path: `/v1/blobs/${known}` })),
+    getBlob: (ref) => withArgument(Digest, ref, (known) => transport.bytes({ route: 'getBlob', of: known })),
     close: () => {
       transport.close();
       return Promise.resolve();
     },
   };
-}
-
-function queryOf(request: object): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(request)) query.set(name, String(value));
-  return query.toString();
 }
 
 type Following = Pick<EngineClient, 'follow' | 'followCommits' | 'followLive'>;
@@ -139,17 +122,25 @@ function newFollowing(transport: Transport): Following {
 type Leasing = Pick<EngineClient, 'lease' | 'heartbeat' | 'release'>;
 
 const leasing = (call: Transport['call']): Leasing => ({
-  lease: (request, signal) =>
+  lease: (request, signal, onGrant) =>
     call(LeaseGrant, {
-      method: 'POST',
-      path: '/v1/leases',
+      route: 'lease',
       json: orNull(request),
       signal,
       waitMs: LEASE_WAIT_MS_MAX,
+      ...(onGrant === undefined ? {} : { onPushed: passGrants(onGrant) }),
     }),
-  heartbeat: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/heartbeat', json: orNull(request) }),
-  release: (request) => call(HeartbeatReply, { method: 'POST', path: '/v1/leases/release', json: orNull(request) }),
+  heartbeat: (request) => call(HeartbeatReply, { route: 'heartbeat', json: orNull(request) }),
+  release: (request) => call(HeartbeatReply, { route: 'release', json: orNull(request) }),
 });
+
+// What is no grant is dropped, as an answer that does not arrive is: its leases expire.
+const passGrants =
+  (onGrant: (grant: LeaseGrant) => void) =>
+  (value: unknown): void => {
+    const grant = decode(LeaseGrant, value);
+    if (!isLeft(grant)) onGrant(grant.right);
+  };
 
 const StreamRecords = list(StreamRecord, READ_PAGE_EVENTS + 2);
 const StoredBlob = shape('StoredBlob', { ref: Digest });

@@ -2,6 +2,7 @@
 // is unknown, so the caller sends it again with the same event id.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { RouteName } from '../../schemas/access.ts';
 import { type Codec, decode } from '../../schemas/codec.ts';
 import { REQUEST_TIMEOUT_MS } from '../../schemas/limits.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
@@ -15,9 +16,11 @@ import { wireText } from './wire-text.ts';
 
 type Answer<T> = Promise<Either<Rejection, T>>;
 
-export interface HttpCall {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: string;
+export interface RouteCall {
+  readonly route: RouteName;
+  /** The parameter of its path. */
+  readonly of?: string;
+  readonly query?: object;
   readonly json?: unknown;
   /** The body as JSON text. */
   readonly text?: string;
@@ -25,10 +28,15 @@ export interface HttpCall {
   readonly signal?: AbortSignal | undefined;
   /** Time that the engine may take beyond the usual timeout of a request. */
   readonly waitMs?: number;
+  /** Takes what is pushed before the answer, over a connection that can push. */
+  readonly onPushed?: (value: unknown) => void;
 }
 
 /** A GET whose response is streamed. */
-export type StreamCall = Pick<HttpCall, 'path' | 'signal'>;
+export interface StreamCall {
+  readonly path: string;
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** A response whose body is not read yet; call `release` once it is. */
 export interface OpenResponse {
@@ -40,9 +48,11 @@ export interface Transport {
   /** The response, when its status is a success. Its body has no timeout. */
   readonly send: (call: StreamCall) => Answer<OpenResponse>;
   /** The decoded JSON of the response. */
-  readonly call: <T>(codec: Codec<T>, call: HttpCall) => TaskEither<Rejection, T>;
+  readonly call: <T>(codec: Codec<T>, call: RouteCall) => TaskEither<Rejection, T>;
   /** The bytes of the response. */
-  readonly bytes: (call: HttpCall) => TaskEither<Rejection, Uint8Array>;
+  readonly bytes: (call: RouteCall) => TaskEither<Rejection, Uint8Array>;
+  /** Whether requests share one connection now: joined into one, they would only wait for each other. */
+  readonly isShared: () => boolean;
   /** Aborts when the client is closed. */
   readonly closed: AbortSignal;
   readonly close: () => void;
@@ -51,14 +61,16 @@ export interface Transport {
 export interface TransportOptions {
   /** Asked before each new connection: why the process that listens there must not be sent the token, or null. */
   readonly refuseListener?: () => string | null;
+  /** What sends requests in place of HTTP where it can, and else over the given exchanger. */
+  readonly over?: (http: Exchanger) => Exchanger;
 }
 
-export function newTransport(url: string, token: string, { refuseListener }: TransportOptions = {}): Transport {
+export function newTransport(url: string, token: string, { refuseListener, over }: TransportOptions = {}): Transport {
   checkAccess(url, token);
   const base = url.replace(/\/+$/, '');
   const closing = new AbortController();
   let made: Exchanger | null = null;
-  const exchanger = (): Exchanger => (made ??= platform.newExchanger(base, refuseListener));
+  const exchanger = (): Exchanger => (made ??= (over ?? asItIs)(platform.newExchanger(base, refuseListener)));
   const unreachable = (what: string): Rejection => reject('closing', '', `${base} ${what}`);
 
   async function send({ path, signal: callerSignal }: StreamCall): Answer<OpenResponse> {
@@ -82,26 +94,26 @@ export function newTransport(url: string, token: string, { refuseListener }: Tra
 
   const exchanging =
     <T>(read: (reply: ExchangeReply) => Either<Rejection, T>) =>
-    (call: HttpCall): TaskEither<Rejection, T> =>
+    (call: RouteCall): TaskEither<Rejection, T> =>
     async () => {
-      const { method, path, signal } = call;
+      const { route, of, query, signal, onPushed } = call;
       const content = call.json === undefined ? right(undefined) : wireText(call.json);
       if (isLeft(content)) return content;
       const body = call.text ?? content.right?.text ?? call.bytes;
       const timeoutMs = REQUEST_TIMEOUT_MS + (call.waitMs ?? 0);
       try {
-        const request = { method, path, headers: headersOf(call, token), body, signal, timeoutMs };
+        const request = { route, of, query, headers: headersOf(call, token), body, signal, timeoutMs, onPushed };
         if (closing.signal.aborted) return left(unreachable('was not called: this client is closed'));
         const reply = await exchanger().exchange(request);
-        return reply.status >= 200 && reply.status < 300 ? read(reply) : left(rejectionIn(reply.status, reply.text()));
+        return reply.status >= 200 && reply.status < 300 ? read(reply) : left(rejectionIn(reply.status, jsonOf(reply)));
       } catch (error) {
         return left(unreachable(`does not answer: ${reasonOf(error)}`));
       }
     };
 
-  const call = <T>(codec: Codec<T>, request: HttpCall): TaskEither<Rejection, T> =>
+  const call = <T>(codec: Codec<T>, request: RouteCall): TaskEither<Rejection, T> =>
     exchanging((reply) => {
-      const decoded = decode(codec, JSON.parse(reply.text()));
+      const decoded = decode(codec, reply.json());
       if (!isLeft(decoded)) return decoded;
       const { path, message } = decoded.left;
       return left(unreachable(`did not answer like an engine: ${path} ${message}`));
@@ -112,7 +124,7 @@ export function newTransport(url: string, token: string, { refuseListener }: Tra
     closing.abort();
     made?.close();
   };
-  return { send, call, bytes, closed: closing.signal, close };
+  return { send, call, bytes, isShared: () => made?.isShared?.() === true, closed: closing.signal, close };
 }
 
 /** Throws for a URL or a token with which no request can succeed. */
@@ -126,7 +138,7 @@ function checkAccess(url: unknown, token: unknown): void {
   );
 }
 
-function headersOf({ json, text, bytes }: Partial<HttpCall>, token: string): Readonly<Record<string, string>> {
+function headersOf({ json, text, bytes }: Partial<RouteCall>, token: string): Readonly<Record<string, string>> {
   const authorization = `Bearer ${token}`;
   if (json !== undefined || text !== undefined) return { authorization, 'content-type': 'application/json' };
   return bytes === undefined ? { authorization } : { authorization, 'content-type': 'application/octet-stream' };
@@ -140,21 +152,23 @@ function startTimeout(ms: number): { readonly signal: AbortSignal; readonly canc
 }
 
 const rejectionOf = async (response: Response): Promise<Rejection> =>
-  rejectionIn(response.status, await response.text().catch(() => ''));
+  rejectionIn(response.status, await response.json().catch(() => null));
 
-function rejectionIn(status: number, body: string): Rejection {
+function rejectionIn(status: number, body: unknown): Rejection {
   // An answer without problem details does not come from an engine.
   const unexpected = `unexpected answer ${status}; is this the address of an engine?`;
-  return rejectionFrom(parsed(body)) ?? reject('closing', '', unexpected);
+  return rejectionFrom(body) ?? reject('closing', '', unexpected);
 }
 
-function parsed(body: string): unknown {
+function jsonOf(reply: ExchangeReply): unknown {
   try {
-    return JSON.parse(body);
+    return reply.json();
   } catch {
     return null;
   }
 }
+
+const asItIs = (http: Exchanger): Exchanger => http;
 
 const reasonOf = (error: unknown): string => {
   const cause = error instanceof Error ? error.cause : undefined;

@@ -29,7 +29,7 @@ const FRAME_BYTES = 128;
 const FRAME_MARKS = 3;
 
 export function newSubmitBatch(
-  { call }: Transport,
+  { call, isShared }: Pick<Transport, 'call' | 'isShared'>,
   alone: SubmitAlone,
 ): (session: SessionId, request: Submit) => TaskEither<Rejection, SubmitReceipt> {
   let waiting: Waiting[] = [];
@@ -42,8 +42,7 @@ export function newSubmitBatch(
 
   async function send(group: readonly Waiting[]): Promise<void> {
     const text = `{"submits":[${group.map(textOf).join(',')}]}`;
-    const replied =
-      group.length === 1 ? null : await call(SubmitsReply, { method: 'POST', path: '/v1/submits', text })();
+    const replied = group.length === 1 ? null : await call(SubmitsReply, { route: 'submits', text })();
     // When the whole request is refused, one submit may be at fault: each is sent alone, so that the others succeed.
     if (replied === null || (isLeft(replied) && replied.left.code !== 'closing')) {
       for (const one of group) void alone(one.session, one.text)().then(one.answer);
@@ -59,6 +58,10 @@ export function newSubmitBatch(
       const wired = wireText(request ?? null);
       if (isLeft(wired)) {
         answer(wired);
+        return;
+      }
+      if (isShared()) {
+        void alone(session, wired.right.text)().then(answer);
         return;
       }
       if (waiting.length === 0) platform.afterThisTurn(() => void flush());

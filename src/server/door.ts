@@ -24,9 +24,13 @@ export interface Door {
    * every slot, others all but CONNECTIONS_FOR_OPERATORS, viewers at most CONNECTIONS_OF_VIEWERS_MAX.
    */
   admit(socket: Socket, scope: Scope): boolean;
+  /** The connection carries a stream from now on: it is never idle. */
+  keepOpen(socket: Socket): void;
+  /** Watches the connections of another server, too. */
+  watch(server: Server): void;
 }
 
-/** Watches the connections of a server from its first one on. */
+/** Watches the connections of a server from its first one on; those of all its servers are counted together. */
 export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
   /** With the times they came, and the timers that end them; the oldest first. */
   const strangers = new Map<Socket, { readonly atMs: number; readonly timer: NodeJS.Timeout }>();
@@ -55,15 +59,16 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
     }
   }
 
-  server.on('connection', (socket: Socket) => {
+  function onConnection(socket: Socket): void {
+    // Given back to the server, after it asked for a protocol that is not spoken here.
+    if (strangers.has(socket) || known.has(socket)) return;
     const atMs = performance.now();
     makeRoomForStranger(atMs);
     strangers.set(socket, { atMs, timer: setTimeout(() => socket.destroy(), STRANGER_MS_MAX).unref() });
     socket.once('close', () => forget(socket));
-  });
+  }
 
-  // Before the server answers, which may be at once.
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+  function onRequest({ socket }: IncomingMessage, response: ServerResponse): void {
     const unanswered = (open.get(socket) ?? 0) + 1;
     open.set(socket, unanswered);
     // Answers that wait for others on the same connection are held in memory, whole.
@@ -76,7 +81,14 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
       if (socket.writableLength > 0) socket.destroy();
     });
     socket.setTimeout(stalledMs);
-  });
+  }
+
+  function watch(watched: Server): void {
+    watched.on('connection', onConnection);
+    // Before the server answers, which may be at once.
+    watched.prependListener('request', onRequest);
+  }
+  watch(server);
 
   /** Keeps a connection, as the one that was used last. */
   function keep(socket: Socket, scope: Scope): void {
@@ -108,6 +120,8 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
   }
 
   return {
+    watch,
+    keepOpen: (socket) => void open.set(socket, (open.get(socket) ?? 0) + 1),
     admit(socket, scope) {
       if (known.has(socket)) return true;
       if (isFull(scope) && !makeRoom(scope)) return false;

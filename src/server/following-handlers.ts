@@ -24,19 +24,19 @@ import {
 import { pause } from '../turns.ts';
 import { type EventStreamOptions, type Messages, frame, streamEvents, streamMessages } from './event-stream.ts';
 import { type Guarded, unauthorized } from './guard.ts';
-import type { Handlers } from './handler.ts';
+import type { HttpHandlers } from './handler.ts';
 import { problemResponse } from './problem.ts';
 import { followFrom } from './query.ts';
 import type { TokenHolder } from './token-holder.ts';
 
 export type FollowingRoute = Extract<RouteName, 'followCommits' | 'stream'>;
 
-export function followingHandlers(): Handlers<FollowingRoute> {
+export function followingHandlers(): HttpHandlers<FollowingRoute> {
   const places = newPlaces();
   const known = newKnownCommits();
   return {
-    followCommits: async ({ context, client, query }) => {
-      const id = sessionOf(context);
+    followCommits: async ({ context, client, of, query }) => {
+      const id = of as SessionId;
       const start = await pipe(
         TE.fromEither(followFrom(context, query.from)),
         // Once the stream has begun, its status cannot change, so an unknown session is refused here.
@@ -56,9 +56,9 @@ export function followingHandlers(): Handlers<FollowingRoute> {
         ),
       );
     },
-    stream: async ({ context, client, query }) => {
+    stream: async ({ context, client, of, query }) => {
       const after = context.req.header('last-event-id') ?? query.after;
-      const start = await startOf(client, sessionOf(context), after);
+      const start = await startOf(client, of as SessionId, after);
       if ('code' in start) return problemResponse(start);
       return places.take(context, (holder, options) =>
         streamMessages(
@@ -140,5 +140,3 @@ async function* untilReplaced<Item>(
     yield item;
   }
 }
-
-const sessionOf = (context: Context): SessionId => (context.req.param('id') ?? '') as SessionId;

@@ -1,9 +1,11 @@
 // Decides which requests the engine accepts (docs/design.md, "Safety"): the Host must be known, so that a web page cannot
 // reach the engine by DNS rebinding; an Origin header must be that of the engine's own page; and the bearer token must match.
 import type { Socket } from 'node:net';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { Context, MiddlewareHandler } from 'hono';
 import { refuseConnectingStranger } from '../files/connecting-user.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
+import { refuseRoute } from '../client/with-access.ts';
 import { pause } from '../turns.ts';
 import { REQUESTS_OF_VIEWERS_MAX } from '../../schemas/limits.ts';
 import type { RequestRoom } from './body-room.ts';
@@ -46,11 +48,12 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
     const socket = incomingOf(context)?.socket;
     // Requests that came in one packet with the one for which the connection was closed.
     if (isGone(socket)) return refusalResponse(GONE);
-    const sender = senderOf(context, hosts);
+    const header = (name: string): string | undefined => headerOf(context, name);
+    const sender = senderOf(header, hosts);
     if (sender !== 'program' && sender !== 'page') return refusalResponse(sender);
     const opened = openRoutes?.(context, sender) ?? null;
     if (opened !== null) return await opened;
-    const holder = holderOf(context, tokens);
+    const holder = holderOf(header, tokens);
     if (holder === null) return refusalResponse(unauthorized());
     context.set('holder', holder);
     const refused = socket === undefined ? null : connectionRefused(socket, holder, door);
@@ -66,6 +69,22 @@ export function guard({ tokens, hosts, door, openRoutes }: GuardOptions): Middle
       leave();
     }
   };
+}
+
+type Header = (name: string) => string | undefined;
+
+/** The holder of the token of a program that asks for a connection of its own, or why it is refused: by the same checks. */
+export function holderAt(
+  socket: Socket,
+  header: Header,
+  { tokens, hosts, door }: Pick<GuardOptions, 'tokens' | 'hosts' | 'door'>,
+): Either<Rejection, TokenHolder> {
+  const sender = senderOf(header, hosts);
+  if (sender !== 'program') return left(sender === 'page' ? OTHER_ORIGIN : sender);
+  const holder = holderOf(header, tokens);
+  if (holder === null) return left(unauthorized());
+  const refusal = refuseRoute(holder.access, 'lease') ?? connectionRefused(socket, holder, door);
+  return refusal === null ? right(holder) : left(refusal);
 }
 
 /** Why the connection of a holder of a token is refused, or null. */
@@ -88,21 +107,21 @@ function strangerAt(socket: Socket): string | null {
 const LOOKED_AT = new WeakMap<Socket, string | null>();
 
 /** Who sends a request, or why it is refused: it names another host, or it comes from another page. */
-function senderOf(context: Context, hosts: readonly string[]): Sender | Rejection {
-  const address = (headerOf(context, 'host') ?? '').toLowerCase();
+function senderOf(header: Header, hosts: readonly string[]): Sender | Rejection {
+  const address = (header('host') ?? '').toLowerCase();
   const host = address.replace(/:\d+$/, '');
   if (!hosts.includes(host)) {
     return reject('forbidden', '/host', `the host "${host}" is not a name of this engine; use ${hosts[0] ?? ''}`);
   }
-  const origin = headerOf(context, 'origin');
+  const origin = header('origin');
   if (origin === undefined) return 'program';
   // A page elsewhere cannot set either of the two. A browser sends the second only where no one in between can change it.
-  const isOwn = origin === `http://${address}` && headerOf(context, 'sec-fetch-site') === 'same-origin';
+  const isOwn = origin === `http://${address}` && header('sec-fetch-site') === 'same-origin';
   return isOwn ? 'page' : OTHER_ORIGIN;
 }
 
-function holderOf(context: Context<Guarded>, tokens: Tokens): TokenHolder | null {
-  const given = /^Bearer (\S+)$/.exec(headerOf(context, 'authorization') ?? '')?.[1];
+function holderOf(header: Header, tokens: Tokens): TokenHolder | null {
+  const given = /^Bearer (\S+)$/.exec(header('authorization') ?? '')?.[1];
   return given === undefined ? null : tokens.find(given);
 }
 

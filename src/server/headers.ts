@@ -14,7 +14,11 @@ export const outgoingOf = (context: Context): ServerResponse | undefined =>
 /** The value of a header, by its lower-case name. A header given twice has both values, so it matches no expected one. */
 export function headerOf(context: Context, name: string): string | undefined {
   const raw = incomingOf(context)?.rawHeaders;
-  if (raw === undefined) return context.req.header(name);
+  return raw === undefined ? context.req.header(name) : rawHeader(raw, name);
+}
+
+/** The same of the raw list of a connection. */
+export function rawHeader(raw: readonly string[], name: string): string | undefined {
   let found: string | undefined;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     if (raw[index]?.length !== name.length || raw[index]?.toLowerCase() !== name) continue;

@@ -14,18 +14,17 @@ export type PageRoute = Extract<RouteName, 'askCode' | 'pages' | 'endPage'>;
 /** Without `pages`, as in an application that serves none, each answers `not_found`. */
 export function pageHandlers(pages?: Pages): Handlers<PageRoute> {
   return {
-    askCode: async ({ context, body }) => {
+    askCode: async ({ holder, body }) => {
       if (pages === undefined) return left(NO_PAGES);
       return pipe(
         await body(),
         chain((request) => decode(AskCode, request)),
-        chain((asked) => pages.ask(context.get('holder'), asked)),
+        chain((asked) => pages.ask(holder, asked)),
       );
     },
     pages: async () => (pages === undefined ? left(NO_PAGES) : right(pages.list())),
-    endPage: async ({ context }) => {
+    endPage: async ({ of: id }) => {
       if (pages === undefined) return left(NO_PAGES);
-      const id = context.req.param('id') ?? '';
       return pages.end(id) ? right({ id }) : left(reject('not_found', '', `there is no page "${id}"`));
     },
   };

@@ -1,7 +1,7 @@
 // Keeps the address of a serving engine published, so that commands find it. On a full disk it cannot be written at first;
 // it is written as soon as there is space, because without it no command reaches the engine, `refold interrupt` included.
 import { codeOf, storageCode, whatFailed } from '../files/file-failure.ts';
-import { type EngineAddress, publishAddress, withdrawAddress } from './engine-address.ts';
+import { type EngineAddress, publishAddress, withdrawAddress } from '../client/engine-address.ts';
 
 export interface KeptAddress {
   /** Withdraws it, and stops trying to publish it. */

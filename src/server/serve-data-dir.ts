@@ -1,6 +1,7 @@
 // Serves the engine of a data directory as `refold serve` does, from any program: with the tokens of the directory, at an
 // address that is published there, so that commands such as `refold approve` use this engine.
 import type { EngineClient } from '../client/client.ts';
+import { socketFile } from '../client/engine-address.ts';
 import type { Serving } from './listen.ts';
 import { keepPublished } from './published-address.ts';
 import { type ServeOptions, serve } from './serve.ts';
@@ -29,6 +30,8 @@ export async function serveDataDir(client: EngineClient, options: ServeDataDirOp
     ...(operations === undefined ? {} : { operations }),
   });
   const { url } = serving;
+  const unheard = await serving.listenAt(socketFile(dataDir));
+  if (unheard !== null) notify(unheard);
   const published = await keepPublished(dataDir, { url, pid: process.pid }, notify).catch(async (error: unknown) => {
     await serving.close();
     throw error;

@@ -34,7 +34,10 @@ export async function serveFile(file: ServedFile, pageDirectory = PAGE_DIRECTORY
     hosts: LOOPBACK_HOSTS,
     openRoutes: newOpenRoutes(pageDirectory, pages, { name, bytes }),
   };
-  const serving = await listen((door) => appOf(file, { ...guarding, door }).fetch, { host: '127.0.0.1', port: 0 });
+  const serving = await listen((door) => ({ fetch: appOf(file, { ...guarding, door }).fetch }), {
+    host: '127.0.0.1',
+    port: 0,
+  });
   const asker = { access: VIEWER, isCurrent: () => true };
   return {
     ...serving,

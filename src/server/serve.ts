@@ -3,9 +3,11 @@ import { Hono } from 'hono';
 import type { EngineClient } from '../client/client.ts';
 import { newApp } from './app.ts';
 import { type GuardOptions, type Guarded, LOOPBACK_HOSTS, guard } from './guard.ts';
-import { type Serving, listen } from './listen.ts';
+import { newUpgrade } from './frames/upgrade.ts';
+import { type Answering, type SocketServing, listen } from './listen.ts';
 import { newOpenRoutes } from './open-routes.ts';
 import type { McpDoor } from './mcp-route.ts';
+import { newRoutes } from './route-handlers.ts';
 import { type Operations, answerProbe } from './operations.ts';
 import { PAGE_DIRECTORY } from './page-files.ts';
 import { type Pages, newPages } from './pages.ts';
@@ -33,7 +35,10 @@ export interface ServeOptions {
  * (`refold open`). Rejects when the server cannot listen on the address. When `client` is a promise, the server listens at
  * once, and early requests wait until the engine is open instead of being refused.
  */
-export async function serve(client: EngineClient | Promise<EngineClient>, options: ServeOptions): Promise<Serving> {
+export async function serve(
+  client: EngineClient | Promise<EngineClient>,
+  options: ServeOptions,
+): Promise<SocketServing> {
   const { host = '127.0.0.1', port, tokens, pageDirectory = PAGE_DIRECTORY } = options;
   const pages = newPages(undefined, tokens.pages);
   const guarding = {
@@ -41,27 +46,30 @@ export async function serve(client: EngineClient | Promise<EngineClient>, option
     hosts: [...LOOPBACK_HOSTS, host.toLowerCase()],
     openRoutes: newOpenRoutes(pageDirectory, pages),
   };
-  return await listen((door) => fetchOf(client, options, { ...guarding, door, pages }), { host, port });
+  return await listen((door) => answeringOf(client, options, { ...guarding, door, pages }), { host, port });
 }
 
 type App = ReturnType<typeof newApp>;
 
-function fetchOf(
+function answeringOf(
   client: EngineClient | Promise<EngineClient>,
   { onError, operations, mcp }: ServeOptions,
   guarding: GuardOptions & { readonly pages: Pages },
-): App['fetch'] {
+): Answering {
+  const routes = Promise.resolve(client).then(newRoutes);
+  // The caller that opens the engine reports a failure.
+  routes.catch(() => undefined);
+  const upgrade = newUpgrade({ ...guarding, routes, onError: onError ?? (() => undefined) });
   const fixed = {
     ...guarding,
     ...(onError === undefined ? {} : { onError }),
     ...(mcp === undefined ? {} : { mcp }),
   };
-  if (!(client instanceof Promise) && operations === undefined) return newApp(client, fixed).fetch;
   let app: App | null = null;
   let opened: Operations | null = null;
-  const opening = Promise.all([client, operations]).then(([ready, its]) => {
+  const opening = Promise.all([client, operations, routes]).then(([ready, its, shared]) => {
     opened = its ?? null;
-    return (app = newApp(ready, { ...fixed, ...(its === undefined ? {} : { operations: its }) }));
+    return (app = newApp(ready, { ...fixed, ...(its === undefined ? {} : { operations: its }) }, shared));
   });
   // The caller that opens the engine reports a failure and closes the server, which ends the waiting requests.
   opening.catch(() => undefined);
@@ -70,12 +78,12 @@ function fetchOf(
   waiting.use('*', guard(guarding));
   waiting.all('*', async ({ req, env }) => (await opening).fetch(req.raw, env));
   const answer: App['fetch'] = (...request) => (app ?? waiting).fetch(...request);
-  if (operations === undefined) return answer;
-  return (...request) => {
+  const probing: App['fetch'] = (...request) => {
     const path = PROBED.exec(request[0].url)?.[1];
     if (path === undefined) return answer(...request);
     return answerProbe(path, opened).then((probed) => probed ?? answer(...request));
   };
+  return { fetch: operations === undefined ? answer : probing, upgrade };
 }
 
 const PROBED = /^https?:\/\/[^/]*(\/healthz|\/readyz)(?:\?|$)/;

@@ -12,7 +12,7 @@ import { newOutput } from '../../src/cli/output.ts';
 import { must } from '../../src/client/must.ts';
 import { stateBytes } from '../../src/core/index.ts';
 import { type Engine, openEngine } from '../../src/engine/engine.ts';
-import { publishAddress } from '../../src/server/engine-address.ts';
+import { publishAddress } from '../../src/client/engine-address.ts';
 import { serve } from '../../src/server/serve.ts';
 import { openTokens } from '../../src/server/tokens.ts';
 import { Talk } from '../support/engine/world.ts';

@@ -95,7 +95,7 @@ describeClient('a client over fetch, bundled for browsers', async () => {
 });
 
 describe('an exchange over fetch', () => {
-  const request = { method: 'GET', path: '/v1', headers: {}, timeoutMs: 60_000 } as const;
+  const request = { route: 'info', headers: {}, timeoutMs: 60_000 } as const;
 
   test('ends when its signal aborts, when the client is closed, and when no answer comes in time', async () => {
     const silent = await silentServer();

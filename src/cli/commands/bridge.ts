@@ -39,7 +39,9 @@ export async function bridgeCommand(command: BridgeCommand, output: Output): Pro
     },
   );
   output.object(bridge.ready);
-  output.line(`bridge ${String(bridge.ready['owner'])}  sandbox ${String(bridge.ready['sandbox_note'])}`);
+  output.line(
+    `bridge ${String(bridge.ready['owner'])}  connected by ${String(bridge.ready['connection'])}  sandbox ${String(bridge.ready['sandbox_note'])}`,
+  );
   const ended = new Promise<string | null>((resolve) => {
     bridge.process.once('exit', (code, signal) => resolve(code === 0 ? null : String(code ?? signal)));
   });

@@ -5,6 +5,7 @@ import { type EngineFault, tellError } from '../../engine/faults.ts';
 import { codeOf, reasonOf, storageCode } from '../../files/file-failure.ts';
 import { LOOPBACK_HOSTS } from '../../server/guard.ts';
 import { serve } from '../../server/serve.ts';
+import { socketFile } from '../../client/engine-address.ts';
 import { readToken, tokenDirectory, tokenFile } from '../../client/token-file.ts';
 import { backgroundClock } from '../../clock.ts';
 import { keepPublished } from '../../server/published-address.ts';
@@ -87,6 +88,8 @@ export async function serveCommand(command: ServeCommand, output: Output): Promi
     throw error;
   });
   engineOpened = engine;
+  const unheard = await serving.listenAt(socketFile(dataDir));
+  if (unheard !== null) notify(unheard);
   const address = { url: serving.url, pid: process.pid };
   const published = await keepPublished(dataDir, address, notify).catch(async (error: unknown) => {
     await serving.close();

@@ -4,6 +4,7 @@
 import { setMaxListeners } from 'node:events';
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { requestLine } from '../request-line.ts';
 import type { ExchangeReply, Exchanger, Platform } from './platform.ts';
 
 /** How long an idle connection stays open: less than the engine's limit, so that no request meets a closing one. */
@@ -26,10 +27,11 @@ function newExchanger(base: string, refuse: () => string | null = () => null): E
   let closed = false;
 
   return {
-    exchange: ({ method, path, headers, body, signal, timeoutMs }) =>
+    exchange: ({ headers, body, signal, timeoutMs, ...asked }) =>
       new Promise((resolve, fail) => {
         if (closed) throw new Error('the client is closed');
         if (signal?.aborted === true) throw new Error('the request was aborted');
+        const { method, path } = requestLine(asked);
         const length = body === undefined ? 0 : Buffer.byteLength(body);
         const sent = send(
           { agent, host, port, method, path: prefix + path, headers: { ...headers, 'content-length': length } },
@@ -70,7 +72,7 @@ function read(reply: IncomingMessage, done: (reply: ExchangeReply | Error) => vo
 
 const replyOf = (status: number, body: Buffer): ExchangeReply => ({
   status,
-  text: () => body.toString(),
+  json: () => JSON.parse(body.toString()),
   bytes: () => new Uint8Array(body),
 });
 

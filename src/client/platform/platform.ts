@@ -1,19 +1,24 @@
 // What the client needs of its platform. The import condition `#client-platform` selects `web.ts` in browsers, `node.ts` in
 // Node; both are held to the contract of all clients.
+import type { RouteName } from '../../../schemas/access.ts';
 
 export interface ExchangeRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: string;
+  readonly route: RouteName;
+  /** The parameter of its path. */
+  readonly of?: string | undefined;
+  readonly query?: object | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
+  /** Takes what is pushed before the answer. Over HTTP nothing is. */
+  readonly onPushed?: ((value: unknown) => void) | undefined;
 }
 
 export interface ExchangeReply {
   readonly status: number;
-  /** The whole body as UTF-8 text. */
-  text(): string;
+  /** The body, parsed; throws when it is no JSON. */
+  json(): unknown;
   /** The whole body. */
   bytes(): Uint8Array;
 }
@@ -22,6 +27,8 @@ export interface ExchangeReply {
 export interface Exchanger {
   /** Rejects when there is no answer, or the answer is incomplete. */
   exchange(request: ExchangeRequest): Promise<ExchangeReply>;
+  /** Whether requests share one connection now. */
+  isShared?(): boolean;
   /** Ends the open requests, and refuses later ones. */
   close(): void;
 }

@@ -1,5 +1,6 @@
 // The platform of the client in browsers, and wherever there is `fetch` and no Node.
 import { FETCH_OPTIONS } from './fetch-options.ts';
+import { requestLine } from '../request-line.ts';
 import type { ExchangeReply, Exchanger, Platform } from './platform.ts';
 
 function newExchanger(base: string): Exchanger {
@@ -8,8 +9,9 @@ function newExchanger(base: string): Exchanger {
   let closed = false;
 
   return {
-    async exchange({ method, path, headers, body, signal, timeoutMs }) {
+    async exchange({ headers, body, signal, timeoutMs, ...asked }) {
       if (closed) throw new Error('the client is closed');
+      const { method, path } = requestLine(asked);
       const ending = new AbortController();
       const end = (reason: Error): void => ending.abort(reason);
       const stop = (): void => end(new Error('the request was aborted'));
@@ -45,7 +47,7 @@ const toUtf8 = new TextEncoder();
 
 const replyOf = (status: number, body: Uint8Array): ExchangeReply => ({
   status,
-  text: () => utf8.decode(body),
+  json: () => JSON.parse(utf8.decode(body)),
   bytes: () => body,
 });
 

@@ -37,6 +37,15 @@ export async function readAddress(dataDir: string): Promise<EngineAddress | null
   }
 }
 
+/** The socket at which that engine takes streams, beside HTTP. */
+export const socketFile = (dataDir: string): string => join(dataDir, 'engine.sock');
+
+/** The socket of the engine at this URL, when it is the engine of this data directory; null else. */
+export async function socketOf(dataDir: string, url: string): Promise<string | null> {
+  const address = await readAddress(dataDir);
+  return address?.url === url.replace(/\/+$/, '') ? socketFile(dataDir) : null;
+}
+
 const addressFile = (dataDir: string): string => join(dataDir, 'engine.json');
 
 /** The identity of a directory, independent of the path to it. */
