@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { EngineClient } from '../../src/client/client.ts';
+import type { Connection } from '../../src/client/frames/over-frames.ts';
 import { refuseStranger } from '../../src/files/listening-user.ts';
 import { readToken } from '../../src/client/token-file.ts';
 import { type OwnerId, brand } from '../../schemas/ids.ts';
@@ -74,20 +76,7 @@ async function main(): Promise<void> {
     runsCommands: !options.undoOnly,
     ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
   });
-  let said: { readonly connection: string; readonly connection_note?: string } = { connection: 'none' };
-  let isReady = false;
-  const connected = connectEngine({
-    url: options.url,
-    token,
-    dataDir: dataDirectoryOf(options.tokenFile),
-    refuseListener: refuseStranger(options.url, options.tokenFile),
-    onConnection: (connection, why) => {
-      said = { connection, ...(why === null ? {} : { connection_note: why }) };
-      if (isReady) print({ event: 'connected', ...said });
-    },
-  });
-  const { client } = connected;
-  await connected.ready();
+  const { client, said } = await connectTo(options, token);
   if (host.commandsShareUser) complain(`sandbox ${host.sandboxNote}`);
   const { sandbox, sandboxNote: sandbox_note, commandsShareUser: shares_user, workspaceName: workspace } = host;
   for (const note of host.recoveryNotes) complain(note);
@@ -95,7 +84,6 @@ async function main(): Promise<void> {
   const all = [...notes, ...host.recoveryNotes];
   const told = all.length === 0 ? {} : { notes: all };
   print({ event: 'ready', owner, sandbox, sandbox_note, shares_user, workspace, pid: process.pid, ...said, ...told });
-  isReady = true;
   if (host.gitQuarantined.length > 0) print({ event: 'git_quarantined', moved: host.gitQuarantined });
   const skills = await openBridgeSkills(options);
   const own = [hostExecutor(host), ...(skills === null ? [] : [skills.executor(host)])];
@@ -121,6 +109,34 @@ async function main(): Promise<void> {
     await host.close();
     await client.close();
   }
+}
+
+interface SaidConnection {
+  readonly connection: Connection | 'none';
+  /** What speaks against a better one. */
+  readonly connection_note?: string;
+}
+
+/** The client, and how it is connected first; later changes are printed. */
+async function connectTo(
+  { url, tokenFile }: MainOptions,
+  token: string,
+): Promise<{ readonly client: EngineClient; readonly said: SaidConnection }> {
+  let said: SaidConnection = { connection: 'none' };
+  let isReady = false;
+  const connected = connectEngine({
+    url,
+    token,
+    dataDir: dataDirectoryOf(tokenFile),
+    refuseListener: refuseStranger(url, tokenFile),
+    onConnection: (connection, why) => {
+      said = { connection, ...(why === null ? {} : { connection_note: why }) };
+      if (isReady) print({ event: 'connected', ...said });
+    },
+  });
+  await connected.ready();
+  isReady = true;
+  return { client: connected.client, said };
 }
 
 /** Null without a directory of skills: nothing is read or watched then, and no YAML reader is loaded. */

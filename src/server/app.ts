@@ -21,7 +21,7 @@ import { type McpDoor, addMcpRoute } from './mcp-route.ts';
 import { type Operations, metricsResponse, reloadedCatalog } from './operations.ts';
 import { pageHandlers } from './page-handlers.ts';
 import type { Pages } from './pages.ts';
-import { problemResponse } from './problem.ts';
+import { internalFault, problemResponse } from './problem.ts';
 import { queryOf } from './query.ts';
 import { type Routes, newRoutes } from './route-handlers.ts';
 
@@ -87,9 +87,6 @@ export function newApp(
   }
   return app;
 }
-
-export const internalFault = (): Rejection =>
-  reject('internal', '', 'the request failed inside the engine; read the session before you send it again');
 
 /** What only HTTP has: streams of other kinds, and what is for people. */
 const httpHandlers = ({ onError, operations, pages }: AppOptions): HttpHandlers<Exclude<RouteName, FrameRoute>> => ({

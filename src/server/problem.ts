@@ -1,5 +1,5 @@
 // Rejections over HTTP: RFC 9457 problem details with a stable code, without stack traces or paths of the machine.
-import { type Rejection, REJECTIONS, type RejectionCode } from '../../schemas/rejection.ts';
+import { type Rejection, REJECTIONS, type RejectionCode, reject } from '../../schemas/rejection.ts';
 import type { Problem } from '../../schemas/wire.ts';
 
 const STATUS: Partial<Readonly<Record<RejectionCode, number>>> = {
@@ -63,3 +63,7 @@ export const problemResponse = (rejection: Rejection): Response => {
   const headers = { 'content-type': 'application/problem+json' };
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 };
+
+/** For an error that was thrown: its details are not reported. */
+export const internalFault = (): Rejection =>
+  reject('internal', '', 'the request failed inside the engine; read the session before you send it again');

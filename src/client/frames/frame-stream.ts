@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { FRAME_BLOB_BYTES_MAX, FRAME_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { ExchangeReply, ExchangeRequest } from '../platform/platform.ts';
 import { encodeFrame, newFrameReader } from './frame-codec.ts';
-import { type FrameAnswer, type FrameRequest, isFrameRoute, readAnswer, requestText } from './frame-texts.ts';
+import { type FrameAnswer, type FrameRequest, isFrameRoute, readEngineFrame, requestText } from './frame-texts.ts';
 
 export interface FrameStream {
   /** Rejects when there is no answer; null when this request goes over HTTP. */
@@ -47,7 +47,7 @@ export function newFrameStream(
     lastReadMs = now();
     const { texts, fault } = reader.read(bytes);
     for (const text of texts) {
-      const answer = readAnswer(text);
+      const answer = readEngineFrame(text);
       if (ended !== null) return;
       if (answer === null) end('the engine sent a frame that is none');
       else take(answer);

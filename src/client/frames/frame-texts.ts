@@ -84,7 +84,7 @@ export function readSent(text: string): FrameRequest | FrameCancel | null {
 }
 
 /** Null for what is no frame of an engine. */
-export function readAnswer(text: string): FrameAnswer | null {
+export function readEngineFrame(text: string): FrameAnswer | null {
   const answer = parsed(text);
   if (!isPlainObject(answer)) return null;
   if (typeof answer['closed'] === 'string') return answer as unknown as FrameAnswer;

@@ -3,19 +3,26 @@
 import type { RouteName } from '../../../schemas/access.ts';
 
 export interface ExchangeRequest {
+  /** The route, whose method and path `schemas/access.ts` has. */
   readonly route: RouteName;
   /** The parameter of its path. */
   readonly of?: string | undefined;
+  /** The parameters of its query. */
   readonly query?: object | undefined;
+  /** The token, and the type of the body. */
   readonly headers: Readonly<Record<string, string>>;
+  /** JSON text, or the bytes of a blob. */
   readonly body?: string | Uint8Array | undefined;
+  /** Ends the request when it aborts. */
   readonly signal?: AbortSignal | undefined;
+  /** How long the answer may take, in milliseconds. */
   readonly timeoutMs: number;
   /** Takes what is pushed before the answer. Over HTTP nothing is. */
   readonly onPushed?: ((value: unknown) => void) | undefined;
 }
 
 export interface ExchangeReply {
+  /** The HTTP status. */
   readonly status: number;
   /** The body, parsed; throws when it is no JSON. */
   json(): unknown;

@@ -22,10 +22,10 @@ import { ROUTE_SHAPES } from '../api/route-shapes.ts';
 import type { RequestRoom } from '../body-room.ts';
 import { unauthorized } from '../guard.ts';
 import type { Answer, Asked, Handler } from '../handler.ts';
-import { problemOf } from '../problem.ts';
+import { internalFault, problemOf } from '../problem.ts';
 import type { Routes } from '../route-handlers.ts';
 import type { TokenHolder } from '../token-holder.ts';
-import { newAnswerWriter } from './answer-writer.ts';
+import { type AnswerWriter, newAnswerWriter } from './answer-writer.ts';
 
 export interface FrameSessionOptions {
   readonly holder: TokenHolder;
@@ -37,11 +37,12 @@ export interface FrameSessionOptions {
 
 /** Serves a stream until its connection ends. `head`: its first bytes, if they came already. */
 export function serveFrames(socket: Socket, head: Uint8Array, options: FrameSessionOptions): void {
-  const { holder, routes, onError, frameMsMax = FRAME_MS_MAX } = options;
+  const { holder, frameMsMax = FRAME_MS_MAX } = options;
   const open = new Map<number, AbortController>();
   const reader = newFrameReader();
   const writer = newAnswerWriter(socket, () => socket.destroy());
-  const client = routes.clientOf(holder.access);
+  const isOver = (): boolean => socket.destroyed || isClosing;
+  const serveOne = requestServer({ options, writer, open, isOver });
   let lastId = 0;
   let isClosing = false;
   let halfFrame: NodeJS.Timeout | null = null;
@@ -87,6 +88,34 @@ export function serveFrames(socket: Socket, head: Uint8Array, options: FrameSess
     }
   }
 
+  socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS).setTimeout(STALLED_MS_MAX);
+  socket.on('timeout', () => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+  socket.on('data', read);
+  socket.on('error', () => socket.destroy());
+  socket.once('end', () => socket.destroy());
+  socket.once('close', () => {
+    if (halfFrame !== null) clearTimeout(halfFrame);
+    for (const stop of open.values()) stop.abort();
+  });
+  if (head.length > 0) read(head);
+}
+
+interface RequestServer {
+  readonly options: FrameSessionOptions;
+  readonly writer: AnswerWriter;
+  /** The requests that are not answered yet. */
+  readonly open: Map<number, AbortController>;
+  /** Whether answers are of no use any more. */
+  readonly isOver: () => boolean;
+}
+
+/** What serves one request of a stream. */
+function requestServer({ options, writer, open, isOver }: RequestServer) {
+  const { holder, routes, onError } = options;
+  const client = routes.clientOf(holder.access);
+
   async function serveOne(sent: FrameRequest, body: Either<Rejection, unknown>, bytes: number): Promise<void> {
     const { id, route } = sent;
     const own = routes.room.enter(holder.access.scope, undefined);
@@ -97,10 +126,10 @@ export function serveFrames(socket: Socket, head: Uint8Array, options: FrameSess
       const rest = pause();
       if (rest !== null) await rest;
       const answer = full === null ? await answerTo(sent, body, own, stop.signal) : left(full);
-      if (!socket.destroyed && !isClosing) await write(id, route, answer);
+      if (!isOver()) await write(id, route, answer);
     } catch (error) {
       onError(error);
-      if (!isClosing) await write(id, route, left(INTERNAL));
+      if (!isOver()) await write(id, route, left(internalFault()));
     } finally {
       open.delete(id);
       own.done();
@@ -146,18 +175,7 @@ export function serveFrames(socket: Socket, head: Uint8Array, options: FrameSess
     }
   }
 
-  socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS).setTimeout(STALLED_MS_MAX);
-  socket.on('timeout', () => {
-    if (socket.writableLength > 0) socket.destroy();
-  });
-  socket.on('data', read);
-  socket.on('error', () => socket.destroy());
-  socket.once('end', () => socket.destroy());
-  socket.once('close', () => {
-    if (halfFrame !== null) clearTimeout(halfFrame);
-    for (const stop of open.values()) stop.abort();
-  });
-  if (head.length > 0) read(head);
+  return serveOne;
 }
 
 /** The body by the rules of one over HTTP. */
@@ -188,12 +206,6 @@ const TOO_MANY = reject(
   'queue_full',
   '',
   `${FRAMES_OPEN_MAX} requests of this stream wait already; send this one later`,
-);
-
-const INTERNAL = reject(
-  'internal',
-  '',
-  'the request failed inside the engine; read the session before you send it again',
 );
 
 const CLOSE_MS = 1_000;

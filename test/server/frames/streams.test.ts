@@ -210,9 +210,11 @@ test('grants are pushed as they come, on one request', async () => {
 
 describe('a client over a stream', () => {
   test('uses HTTP with an engine that opens none, and says so', async () => {
+    const engine = await must(startEngine({ journal: openMemoryJournal(), blobs: openMemoryBlobs() }));
+    const info = JSON.stringify(await must(engine.client.info()));
     const before = createServer((_incoming, outgoing) => {
       outgoing.setHeader('content-type', 'application/json');
-      outgoing.end('{"name":"refold","version":"0.0.1"}');
+      outgoing.end(info);
     });
     await new Promise<void>((resolve) => {
       before.listen(0, '127.0.0.1', resolve);
@@ -225,6 +227,7 @@ describe('a client over a stream', () => {
     await client.close();
     before.closeAllConnections();
     before.close();
+    await engine.close();
   });
 
   test('leaves requests without an answer when the stream is cut, at whatever byte, and opens another', async () => {
