@@ -71,7 +71,7 @@ module.exports = {
       'engine',
       '^src/engine/',
       '^src/',
-      '^src/(engine|core|journal|postgres|blobs|files|skills/(skill-tools|toolset-event)|client/(?!http|index|watch/)|clock|turns|version)',
+      '^src/(engine|core|journal|postgres|blobs|files|skills/(skill-tools|toolset-event)|client/(?!http|index|watch/)|clock|soon|turns|version)',
     ),
     only('engine-edge', '^src/engine/edge/', '^src/engine/', '^src/engine/edge/'),
     only('engine-leases', '^src/engine/leases/', '^src/engine/', '^src/engine/leases/'),

@@ -1,8 +1,10 @@
 // Every bound of the system. Each docstring states what is limited, in which unit, and what happens at the bound.
+export * from './limits/postgres.ts';
 export * from './limits/frames.ts';
 export * from './limits/mcp.ts';
 export * from './limits/mcp-server.ts';
 export * from './limits/questions.ts';
+export * from './limits/simulation.ts';
 export * from './limits/skills.ts';
 export * from './limits/toolsets.ts';
 
@@ -777,19 +779,3 @@ export const COMMAND_TMP_BYTES_MAX = 268_435_456;
 export const SESSION_TTL_MS_MAX = 366 * 86_400_000;
 
 // The test kit.
-
-/** Most timers that fire in one simulation. With more the simulation fails, because it does not terminate. */
-export const SIM_TIMERS_MAX = 50_000;
-/** Simulated time that a simulation gets to finish after its last fault, in milliseconds. Then it fails. */
-export const SIM_PATIENCE_MS = 900_000;
-/** Most scenarios tried to shrink a failing one. The smallest that still fails is reported. */
-export const SIM_SHRINKS_MAX = 300;
-
-/** How long an engine owns partitions of a shared journal after it last renewed them, in milliseconds by the database's clock. */
-export const TENURE_MS = 6_000;
-/** How often an engine renews them, in milliseconds. */
-export const TENURE_RENEWED_MS = 2_000;
-/** Connections of an engine to PostgreSQL for reads and blobs; two more write events. Further reads wait. */
-export const POSTGRES_READS_MAX = 4;
-/** Commits that one transaction removes from a deleted session in PostgreSQL. */
-export const SWEPT_COMMITS = 1_000;

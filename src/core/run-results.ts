@@ -119,14 +119,16 @@ function resultAt({ batch, turn, reports }: OpenBatch, index: number): CallResul
   const call = batch.observed[index] as ToolCallObserved;
   const { status = 'queued', code = null, output = null } = callStateAt(batch, index) ?? {};
   const planned = status === 'rejected' ? undefined : plannedOf(batch.plan, call.call_id)?.call;
-  const shares = planned?.shares ?? null;
+  const { tool_id = null, arguments_digest = null, shares = null } = planned ?? {};
   const report = planned === undefined ? undefined : reports.get(shares ?? call.call_id);
-  const { result = null, data_ref } = report ?? {};
-  const data = data_ref === undefined ? {} : { data_ref };
-  const { tool_id = null, arguments_digest = null } = planned ?? {};
   const { batch_id } = batch;
-  return { call, turn, batch_id, tool_id, arguments_digest, status, code, output, result, ...data, shares };
+  return { call, turn, batch_id, tool_id, arguments_digest, status, code, output, ...dataOf(report), shares };
 }
+
+const dataOf = ({ result, data_ref }: Partial<Report> = {}): Pick<CallResult, 'result' | 'data_ref'> => ({
+  result: result ?? null,
+  ...(data_ref === undefined ? {} : { data_ref }),
+});
 
 /** The calls of a turn that was refused as a whole, with what the model reads of each. */
 function refusedCalls({ calls, turn }: MadeCalls, { after, sealed }: FoldedEvent): readonly CallResult[] {

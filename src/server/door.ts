@@ -98,25 +98,13 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
 
   const isIdle = (socket: Socket): boolean => (open.get(socket) ?? 0) === 0;
 
-  /**
-   * Ends the idle connection that was used longest ago, for a viewer one of a viewer; an operator may also end one that is
-   * not idle, of a viewer or else of a bridge.
-   */
+  /** Ends a connection so that there is a slot for this scope; false when none may be ended. */
   function makeRoom(scope: Scope): boolean {
-    const kept = [...known];
-    const idle = kept.find(([socket, held]) => isIdle(socket) && (scope !== 'viewer' || held === 'viewer'));
-    const busy = scope === 'operator' ? (kept.find(isOf('viewer')) ?? kept.find(isOf('bridge'))) : undefined;
-    const [found] = idle ?? busy ?? [];
+    const found = endedFor(scope, [...known], isIdle);
     if (found === undefined) return false;
     known.delete(found);
     found.destroy();
     return true;
-  }
-
-  function isFull(scope: Scope): boolean {
-    if (known.size >= (scope === 'operator' ? CONNECTIONS_MAX : CONNECTIONS_MAX - CONNECTIONS_FOR_OPERATORS))
-      return true;
-    return scope === 'viewer' && [...known].filter(isOf('viewer')).length >= CONNECTIONS_OF_VIEWERS_MAX;
   }
 
   return {
@@ -124,7 +112,7 @@ export function newDoor(server: Server, stalledMs = STALLED_MS_MAX): Door {
     keepOpen: (socket) => void open.set(socket, (open.get(socket) ?? 0) + 1),
     admit(socket, scope) {
       if (known.has(socket)) return true;
-      if (isFull(scope) && !makeRoom(scope)) return false;
+      if (isFull(known, scope) && !makeRoom(scope)) return false;
       noStranger(socket);
       if (!socket.destroyed) keep(socket, scope);
       return true;
@@ -136,3 +124,20 @@ const isOf =
   (scope: Scope) =>
   ([, held]: readonly [Socket, Scope]): boolean =>
     held === scope;
+
+type Kept = readonly [Socket, Scope];
+
+/**
+ * The idle connection that was used longest ago, for a viewer one of a viewer; an operator may also end one that is not idle, of
+ * a viewer or else of a bridge. The connections are in the order of their last use.
+ */
+function endedFor(scope: Scope, kept: readonly Kept[], isIdle: (socket: Socket) => boolean): Socket | undefined {
+  const idle = kept.find(([socket, held]) => isIdle(socket) && (scope !== 'viewer' || held === 'viewer'));
+  const busy = scope === 'operator' ? (kept.find(isOf('viewer')) ?? kept.find(isOf('bridge'))) : undefined;
+  return (idle ?? busy)?.[0];
+}
+
+function isFull(known: ReadonlyMap<Socket, Scope>, scope: Scope): boolean {
+  if (known.size >= (scope === 'operator' ? CONNECTIONS_MAX : CONNECTIONS_MAX - CONNECTIONS_FOR_OPERATORS)) return true;
+  return scope === 'viewer' && [...known].filter(isOf('viewer')).length >= CONNECTIONS_OF_VIEWERS_MAX;
+}

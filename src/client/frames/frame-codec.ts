@@ -84,7 +84,11 @@ export function newFrameReader(bytesMax = FRAME_BYTES_MAX): FrameReader {
     read(chunk) {
       const texts: string[] = [];
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-      for (let at = 0; at < bytes.length && fault === null;) at += readOn(bytes, at, texts);
+      let at = fault === null ? 0 : bytes.length;
+      while (at < bytes.length) {
+        at += readOn(bytes, at, texts);
+        if (fault !== null) break;
+      }
       return { texts, fault };
     },
   };

@@ -21,47 +21,88 @@ interface Open {
   parts: string;
 }
 
-/** `head`: the first bytes, if they came already. `onEnd`: called once, with why the connection ended. */
-export function newFrameStream(
-  socket: Duplex,
-  head: Uint8Array,
-  { now, onEnd = () => undefined }: { readonly now: () => number; readonly onEnd?: (why: string) => void },
-): FrameStream {
-  const open = new Map<number, Open>();
-  // An answer in parts has frames of at most this size, too.
-  const reader = newFrameReader(FRAME_BYTES_MAX);
-  let lastId = 0;
-  let lastReadMs = now();
-  let ended: string | null = null;
-  let corked = false;
+interface StreamEnds {
+  readonly now: () => number;
+  /** Called once, with why the connection ended. */
+  readonly onEnd?: (why: string) => void;
+}
 
-  function end(why: string): void {
-    if (ended !== null) return;
-    ended = why;
-    socket.destroy();
-    for (const { done } of open.values()) done(new Error(why));
-    onEnd(why);
+/** `head`: the first bytes, if they came already. */
+export const newFrameStream = (socket: Duplex, head: Uint8Array, ends: StreamEnds): FrameStream =>
+  new AskingStream(socket, head, ends);
+
+class AskingStream implements FrameStream {
+  readonly #socket: Duplex;
+  readonly #now: () => number;
+  readonly #onEnd: (why: string) => void;
+  readonly #open = new Map<number, Open>();
+  // An answer in parts has frames of at most this size, too.
+  readonly #reader = newFrameReader(FRAME_BYTES_MAX);
+  #lastId = 0;
+  #lastReadMs: number;
+  #ended: string | null = null;
+  #corked = false;
+
+  constructor(socket: Duplex, head: Uint8Array, { now, onEnd = () => undefined }: StreamEnds) {
+    this.#socket = socket;
+    this.#now = now;
+    this.#onEnd = onEnd;
+    this.#lastReadMs = now();
+    socket.on('data', (bytes: Uint8Array) => this.#read(bytes));
+    socket.once('error', (error) => this.#end(`the stream failed: ${error.message}`));
+    socket.once('close', () => this.#end('the stream ended'));
+    socket.once('end', () => this.#end('the stream ended'));
+    if (head.length > 0) this.#read(head);
   }
 
-  function read(bytes: Uint8Array): void {
-    lastReadMs = now();
-    const { texts, fault } = reader.read(bytes);
+  isOpen(): boolean {
+    return this.#ended === null;
+  }
+
+  close(): void {
+    this.#end('the client is closed');
+  }
+
+  async exchange(request: ExchangeRequest): Promise<ExchangeReply | null> {
+    const body = bodyOf(request);
+    if (!isFrameRoute(request.route) || body === undefined) return null;
+    if (request.signal?.aborted === true) throw new Error('the request was aborted');
+    if (this.#ended !== null) throw new Error(this.#ended);
+    const { route, of = '', query = {}, onPushed } = request;
+    const asked: Omit<FrameRequest, 'id'> = { route, of, query, push: onPushed !== undefined, body };
+    const text = requestText({ ...asked, id: this.#lastId + 1 });
+    if (3 * text.length > FRAME_BYTES_MAX && Buffer.byteLength(text) > FRAME_BYTES_MAX) return null;
+    this.#lastId += 1;
+    return await this.#ask(text, this.#lastId, request);
+  }
+
+  #end(why: string): void {
+    if (this.#ended !== null) return;
+    this.#ended = why;
+    this.#socket.destroy();
+    for (const { done } of this.#open.values()) done(new Error(why));
+    this.#onEnd(why);
+  }
+
+  #read(bytes: Uint8Array): void {
+    this.#lastReadMs = this.#now();
+    const { texts, fault } = this.#reader.read(bytes);
     for (const text of texts) {
       const answer = readEngineFrame(text);
-      if (ended !== null) return;
-      if (answer === null) end('the engine sent a frame that is none');
-      else take(answer);
+      if (this.#ended !== null) return;
+      if (answer === null) this.#end('the engine sent a frame that is none');
+      else this.#take(answer);
     }
-    if (fault !== null) end(`the engine sent bytes that are no frame (${fault})`);
+    if (fault !== null) this.#end(`the engine sent bytes that are no frame (${fault})`);
   }
 
-  function take(answer: FrameAnswer): void {
+  #take(answer: FrameAnswer): void {
     if ('closed' in answer) {
-      end(`the engine closed the stream (${answer.closed}): ${answer.detail}`);
+      this.#end(`the engine closed the stream (${answer.closed}): ${answer.detail}`);
       return;
     }
     // The answer to a request that nobody waits for any more.
-    const waiting = open.get(answer.id);
+    const waiting = this.#open.get(answer.id);
     if (waiting === undefined) return;
     if ('pushed' in answer) {
       waiting.onPushed?.(waiting.parts === '' ? answer.pushed : JSON.parse(waiting.parts));
@@ -71,72 +112,45 @@ export function newFrameStream(
   }
 
   /** Frames that are written in one turn are sent together. */
-  function write(text: string): void {
-    if (!corked) {
-      corked = true;
-      socket.cork();
+  #write(text: string): void {
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#socket.cork();
       process.nextTick(() => {
-        corked = false;
-        socket.uncork();
+        this.#corked = false;
+        this.#socket.uncork();
       });
     }
-    socket.write(encodeFrame(text));
+    this.#socket.write(encodeFrame(text));
   }
 
-  function ask(
-    text: string,
-    id: number,
-    { signal, timeoutMs, onPushed }: ExchangeRequest,
-  ): Promise<ExchangeReply | null> {
+  #ask(text: string, id: number, { signal, timeoutMs, onPushed }: ExchangeRequest): Promise<ExchangeReply | null> {
     return new Promise((resolve, fail) => {
-      const sentAtMs = now();
+      const sentAtMs = this.#now();
       const giveUp = (why: string): void => {
-        if (ended === null) write(`{"cancel":${id}}`);
+        if (this.#ended === null) this.#write(`{"cancel":${id}}`);
         done(new Error(why));
       };
       const stop = (): void => giveUp('the request was aborted');
       const timer = setTimeout(() => {
         const why = `no answer within ${timeoutMs} ms`;
         // Nothing at all came since: the other end may be gone.
-        if (lastReadMs <= sentAtMs) end(why);
+        if (this.#lastReadMs <= sentAtMs) this.#end(why);
         else giveUp(why);
       }, timeoutMs);
       timer.unref();
-      function done(reply: ExchangeReply | Error | null): void {
+      const done = (reply: ExchangeReply | Error | null): void => {
         clearTimeout(timer);
-        open.delete(id);
+        this.#open.delete(id);
         signal?.removeEventListener('abort', stop);
         if (reply instanceof Error) fail(reply);
         else resolve(reply);
-      }
-      open.set(id, { onPushed, done, parts: '' });
+      };
+      this.#open.set(id, { onPushed, done, parts: '' });
       signal?.addEventListener('abort', stop, { once: true });
-      write(text);
+      this.#write(text);
     });
   }
-
-  socket.on('data', read);
-  socket.once('error', (error) => end(`the stream failed: ${error.message}`));
-  socket.once('close', () => end('the stream ended'));
-  socket.once('end', () => end('the stream ended'));
-  if (head.length > 0) read(head);
-
-  return {
-    isOpen: () => ended === null,
-    close: () => end('the client is closed'),
-    async exchange(request) {
-      const body = bodyOf(request);
-      if (!isFrameRoute(request.route) || body === undefined) return null;
-      if (request.signal?.aborted === true) throw new Error('the request was aborted');
-      if (ended !== null) throw new Error(ended);
-      const { route, of = '', query = {}, onPushed } = request;
-      const asked: Omit<FrameRequest, 'id'> = { route, of, query, push: onPushed !== undefined, body };
-      const text = requestText({ ...asked, id: lastId + 1 });
-      if (3 * text.length > FRAME_BYTES_MAX && Buffer.byteLength(text) > FRAME_BYTES_MAX) return null;
-      lastId += 1;
-      return await ask(text, lastId, request);
-    },
-  };
 }
 
 /** JSON text; null without a body, undefined for one that no frame carries. */

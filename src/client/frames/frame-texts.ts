@@ -75,12 +75,22 @@ export function readSent(text: string): FrameRequest | FrameCancel | null {
   const at = text.indexOf(BODY);
   const head = parsed(at === -1 ? text : `${text.slice(0, at)}}`);
   if (!isPlainObject(head)) return null;
-  const { id, type, of = '', query = {}, push = false, cancel, ...others } = head;
-  if (Object.keys(others).length > 0 || (at !== -1 && !text.endsWith('}'))) return null;
-  if (cancel !== undefined) return isId(cancel) && id === undefined && type === undefined ? { cancel } : null;
-  if (!isId(id) || !isFrameRoute(type) || typeof of !== 'string' || typeof push !== 'boolean') return null;
-  if (!isPlainObject(query)) return null;
-  return { id, route: type, of, query, push, body: at === -1 ? null : text.slice(at + BODY.length, -1) };
+  if (at === -1) return 'cancel' in head ? cancelOf(head) : requestOf(head, null);
+  return text.endsWith('}') ? requestOf(head, text.slice(at + BODY.length, -1)) : null;
+}
+
+type Head = Readonly<Record<string, unknown>>;
+
+const cancelOf = ({ cancel, ...others }: Head): FrameCancel | null =>
+  isId(cancel) && Object.keys(others).length === 0 ? { cancel } : null;
+
+function requestOf(
+  { id, type, of = '', query = {}, push = false, ...others }: Head,
+  body: string | null,
+): FrameRequest | null {
+  if (!isId(id) || !isFrameRoute(type) || Object.keys(others).length > 0) return null;
+  if (typeof of !== 'string' || typeof push !== 'boolean' || !isPlainObject(query)) return null;
+  return { id, route: type, of, query, push, body };
 }
 
 /** Null for what is no frame of an engine. */

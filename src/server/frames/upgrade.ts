@@ -9,6 +9,7 @@ import { type GuardOptions, holderAt } from '../guard.ts';
 import { rawHeader } from '../headers.ts';
 import { problemOf } from '../problem.ts';
 import type { Routes } from '../route-handlers.ts';
+import type { TokenHolder } from '../token-holder.ts';
 import { serveFrames } from './frame-session.ts';
 
 /** Takes the connections of a server that ask for another protocol. */
@@ -38,15 +39,21 @@ export function newUpgrade({ routes, onError, ...guarding }: UpgradeOptions): Up
       return;
     }
     guarding.door?.keepOpen(socket);
-    routes.then(
-      (opened) => {
-        if (socket.destroyed) return;
-        socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${STREAM_PROTOCOL}\r\n\r\n`);
-        serveFrames(socket, head, { holder: holder.right, routes: opened, onError });
-      },
-      () => socket.destroy(),
-    );
+    void begin(socket, head, { holder: holder.right, routes, onError });
   };
+}
+
+/** Begins the stream when the engine is open; a connection to one that does not open ends. */
+async function begin(
+  socket: Socket,
+  head: Buffer,
+  { holder, routes, onError }: Pick<UpgradeOptions, 'routes' | 'onError'> & { readonly holder: TokenHolder },
+): Promise<void> {
+  const opened = await routes.catch(() => null);
+  if (opened === null) socket.destroy();
+  if (opened === null || socket.destroyed) return;
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${STREAM_PROTOCOL}\r\n\r\n`);
+  serveFrames(socket, head, { holder, routes: opened, onError });
 }
 
 /** Who has no token for a stream has none: 401 for its scope as well. */

@@ -72,7 +72,8 @@ for (const how of ['socket', 'upgrade'] as const) {
   describeClient(`a client over a stream (${how})`, async () => {
     const opened = await open();
     const { client, ready } = streamClient(opened.serving.url, how === 'socket' ? opened.path : null);
-    expect(await ready()).toBe(how);
+    const connection = await ready();
+    if (connection !== how) throw new Error(`connected by ${String(connection)}`);
     return {
       client,
       close: async () => {
