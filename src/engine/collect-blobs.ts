@@ -16,6 +16,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { sessionPages } from '../client/all-sessions.ts';
 import type { Journal } from '../journal/journal.ts';
 import { pause } from '../turns.ts';
+import { blobsWithPages } from './blobs-with-pages.ts';
 import { newKeptResponses } from './kept-responses.ts';
 import { loadSession } from './sessions/load-session.ts';
 
@@ -50,14 +51,15 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export const collectBlobs =
   (options: CollectOptions): TE.TaskEither<Rejection, Collection> =>
   async () => {
-    const { journal, blobs, remove } = options;
+    const { journal, remove } = options;
+    const blobs = blobsWithPages(options.blobs, journal);
     const candidates = new Set<Digest>();
     for await (const ref of blobs.list()) candidates.add(ref);
     const all = candidates.size;
     return await pipe(
       () => keepAll({ journal, blobs }, candidates),
-      TE.chain(() => () => findOld(options, candidates)),
-      TE.chainFirst((unreferenced) => () => deleteAll(blobs, remove ? unreferenced : [])),
+      TE.chain(() => () => findOld({ ...options, blobs }, candidates)),
+      TE.chainFirst((unreferenced) => () => deleteAll(options, remove ? unreferenced : [])),
       TE.map((unreferenced) => ({
         referenced: all - candidates.size,
         young: candidates.size - unreferenced.length,
@@ -80,12 +82,13 @@ async function findOld(
   return right(old);
 }
 
-async function deleteAll(blobs: Blobs, refs: readonly Digest[]): Answer<void> {
+/** Deletes blobs, and those that are pages of the journal together: it is compacted once. */
+async function deleteAll({ journal, blobs }: Stores, refs: readonly Digest[]): Answer<void> {
   for (const ref of refs) {
     const deleted = await blobs.delete(ref)();
-    if (isLeft(deleted)) return deleted;
+    if (isLeft(deleted) && deleted.left.code !== 'unknown_blob') return deleted;
   }
-  return right(undefined);
+  return await journal.deletePages(refs)();
 }
 
 interface Stores {

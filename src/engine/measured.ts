@@ -24,8 +24,8 @@ export function measureJournal(journal: Journal, metrics: Metrics): Journal {
   const took = metrics.latency('refold_append_seconds', 'Time from an append to its durable answer, with its wait.');
   return {
     ...journal,
-    append: (session, commits, head) =>
-      noting(journal.append(session, commits, head), (milliseconds, _answer, refused) => {
+    append: (session, commits, ...rest) =>
+      noting(journal.append(session, commits, ...rest), (milliseconds, _answer, refused) => {
         took(milliseconds);
         if (refused) return;
         appends();
@@ -39,8 +39,8 @@ export function measureBlobs(blobs: Blobs, metrics: Metrics): Blobs {
   const bytes = metrics.counter('refold_blob_put_bytes_total', 'Bytes of the blobs that were put.');
   return {
     ...blobs,
-    put: (content) =>
-      noting(blobs.put(content), (_took, _answer, refused) => {
+    put: (content, options) =>
+      noting(blobs.put(content, options), (_took, _answer, refused) => {
         if (refused) return;
         puts();
         bytes('', content.length);
