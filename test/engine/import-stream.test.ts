@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
-import type { Digest, SessionId } from '../../schemas/ids.ts';
+import type { Digest } from '../../schemas/ids.ts';
 import { EVENTS_PER_COMMIT_MAX } from '../../schemas/limits.ts';
-import { type CommitRecord, type PackageRecord, type StreamRecord, versionAfter } from '../../schemas/record.ts';
+import { type CommitRecord, type PackageRecord, type StreamRecord } from '../../schemas/record.ts';
 import { must } from '../../src/client/must.ts';
-import { replay } from '../../src/core/index.ts';
+import { newReplayer } from '../../src/core/replay.ts';
 import { importStream } from '../../src/engine/sessions/import-stream.ts';
 import { loadSession } from '../../src/engine/sessions/load-session.ts';
 import { neverPause } from '../../src/turns.ts';
