@@ -313,6 +313,8 @@ export const ENGINE_DRAIN_LOOK_MS = 50;
 export const DELETE_WAIT_MS_MAX = 600_000;
 /** Commits that one write removes from a deleted session. */
 export const SWEEP_COMMITS = 16;
+/** Pages of transcripts that one write deletes, and that one read of their digests returns. */
+export const SWEEP_PAGES = 64;
 /** Most connections to a server on which no request has named a token yet. Beyond it the oldest of them are closed. */
 export const STRANGERS_MAX = 64;
 /** Most of them that have come within {@link STRANGER_MS_MIN}: a client may open many connections at once. */

@@ -1,5 +1,6 @@
-// What a backup of an engine consists of, while the engine goes on. The entries are those of one moment. Blobs are listed
-// after it, and a blob is put before the event that names it, so every blob that an entry refers to is among them.
+// What a backup of an engine consists of, while the engine goes on. The entries, sealed pages among them, are those of one
+// moment. Blobs are listed after it, and a blob is put before the event that names it, so every blob that an entry refers to
+// is among them.
 import { Buffer } from 'node:buffer';
 import type { Digest } from '../../schemas/ids.ts';
 import { BACKUP_ENTRIES } from '../../schemas/limits.ts';
@@ -13,6 +14,7 @@ import { rejectionOf } from '../journal/refusal.ts';
 const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 
+/** `blobs`: those that are no entries of the journal. */
 export async function* backupParts(journal: Journal, blobs: Blobs, closed: AbortSignal): AsyncGenerator<BackupPart> {
   const stored = journal.entries();
   if (stored === null) {

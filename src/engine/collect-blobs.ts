@@ -16,6 +16,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { sessionPages } from '../client/all-sessions.ts';
 import type { Journal } from '../journal/journal.ts';
 import { pause } from '../turns.ts';
+import { PAGE_PUT_MS, blobsWithPages } from './blobs-with-pages.ts';
 import { newKeptResponses } from './kept-responses.ts';
 import { loadSession } from './sessions/load-session.ts';
 
@@ -50,14 +51,15 @@ type Answer<T> = Promise<Either<Rejection, T>>;
 export const collectBlobs =
   (options: CollectOptions): TE.TaskEither<Rejection, Collection> =>
   async () => {
-    const { journal, blobs, remove } = options;
+    const { journal, remove } = options;
+    const blobs = blobsWithPages(options.blobs, journal);
     const candidates = new Set<Digest>();
     for await (const ref of blobs.list()) candidates.add(ref);
     const all = candidates.size;
     return await pipe(
       () => keepAll({ journal, blobs }, candidates),
-      TE.chain(() => () => findOld(options, candidates)),
-      TE.chain((old) => () => (remove ? deleteAll(blobs, old) : Promise.resolve(right(old)))),
+      TE.chain(() => () => findOld({ ...options, blobs }, candidates)),
+      TE.chain((old) => () => (remove ? deleteAll(options, old) : Promise.resolve(right(old)))),
       TE.map((unreferenced) => ({
         referenced: all - candidates.size,
         young: candidates.size - unreferenced.length,
@@ -85,15 +87,18 @@ async function findOld(
   return right(old);
 }
 
-/** Deletes those that were not put again meanwhile, and returns them. */
-async function deleteAll(blobs: Blobs, old: readonly OldBlob[]): Answer<readonly OldBlob[]> {
+/** Deletes those that were not put again meanwhile, and returns them. Pages of the journal go together: it is compacted once. */
+async function deleteAll({ journal, blobs }: Stores, old: readonly OldBlob[]): Answer<readonly OldBlob[]> {
   const gone: OldBlob[] = [];
   for (const one of old) {
     const deleted = await blobs.delete(one.ref, { lastPutBeforeMs: one.lastPutMs + 1 })();
-    if (!isLeft(deleted)) gone.push(one);
-    else if (deleted.left.code !== 'unknown_blob') return deleted;
+    const isAbsent = isLeft(deleted) && deleted.left.code === 'unknown_blob';
+    if (isLeft(deleted) && !isAbsent) return deleted;
+    // A page that is no blob is absent there: nothing puts it again without the append that refers to it.
+    if (!isAbsent || one.lastPutMs === PAGE_PUT_MS) gone.push(one);
   }
-  return right(gone);
+  const deleted = await journal.deletePages(gone.map(({ ref }) => ref))();
+  return isLeft(deleted) ? deleted : right(gone);
 }
 
 interface Stores {

@@ -22,6 +22,7 @@ import { type EpochStore, type Epochs, newMemoryEpochs, openEpochs } from './lea
 import { type TellFault, tellError, tellOnce } from './faults.ts';
 import { type CatalogFollow, type CatalogTools, newCatalogFollow } from './catalog-follow.ts';
 import { clockFault } from './clock-fault.ts';
+import { blobsWithPages } from './blobs-with-pages.ts';
 import { type Deltas, newDeltas } from './deltas.ts';
 import { type ChangeNotices, newChangeNotices } from './follow.ts';
 import { newInProcessClient } from './in-process-client.ts';
@@ -136,7 +137,8 @@ export const startEngine =
   async () => {
     const { metrics = newMetrics() } = ports;
     const journal = measureJournal(ports.journal, metrics);
-    const blobs = measureBlobs(ports.blobs, metrics);
+    const files = measureBlobs(ports.blobs, metrics);
+    const blobs = blobsWithPages(files, journal);
     const clock = steadyClock(ports.clock ?? backgroundClock);
     const notices = newChangeNotices();
     const deltas = newDeltas();
@@ -182,7 +184,7 @@ export const startEngine =
     wakes.start();
     const info = { name: 'refold' as const, version: PACKAGE_VERSION, started_at_ms: clock.now() };
     const ending = { closed: closed.signal, draining: draining.signal };
-    const shared = { sessions, leases, journal, blobs, notices, deltas, info, tellFault };
+    const shared = { sessions, leases, journal, blobs, files, notices, deltas, info, tellFault };
     const { unnamedBlobBytesMax } = ports;
     const whole = newInProcessClient({ ...shared, pause: ports.pause ?? pause, ...ending, unnamedBlobBytesMax });
     addGauges(metrics, { sessions, leases, startedAtMs: info.started_at_ms, draining: draining.signal });

@@ -51,6 +51,8 @@ export interface InProcessPorts {
   readonly leases: LeaseTable;
   readonly journal: Journal;
   readonly blobs: Blobs;
+  /** The blobs that are no entries of the journal: a backup has them beside its entries. */
+  readonly files: Blobs;
   readonly notices: ChangeNotices;
   readonly deltas: Deltas;
   readonly info: EngineInfo;
@@ -66,7 +68,7 @@ export interface InProcessPorts {
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 export function newInProcessClient(ports: InProcessPorts): EngineClient {
-  const { sessions, journal, blobs, closed, draining, pause } = ports;
+  const { sessions, journal, blobs, files, closed, draining, pause } = ports;
 
   const intake = newIntake(closed, ports.tellFault, pause);
   const unlessDraining = refusingWhen(draining);
@@ -120,7 +122,7 @@ export function newInProcessClient(ports: InProcessPorts): EngineClient {
       intake.withArgument(SessionId, id, (known) =>
         intake.withRequest(PostDeltas, request, (asked) => Promise.resolve(postDeltas(ports, known, asked)))(),
       ),
-    backup: () => backupParts(journal, blobs, closed),
+    backup: () => backupParts(journal, files, closed),
     ...leasing(ports, intake),
     putBlob: (bytes, options) => intake.whileOpen(() => unnamed.put(bytes.length, () => blobs.put(bytes, options)())),
     joinBlobs: (request) => intake.withRequest(JoinBlobs, request, (asked) => joins(asked)),

@@ -24,8 +24,8 @@ export function measureJournal(journal: Journal, metrics: Metrics): Journal {
   const took = metrics.latency('refold_append_seconds', 'Time from an append to its durable answer, with its wait.');
   return {
     ...journal,
-    append: (session, commits, head) =>
-      noting(journal.append(session, commits, head), (milliseconds, _answer, refused) => {
+    append: (session, commits, ...rest) =>
+      noting(journal.append(session, commits, ...rest), (milliseconds, _answer, refused) => {
         took(milliseconds);
         if (refused) return;
         appends();

@@ -26,7 +26,7 @@ export interface AppendWrite {
   readonly session: SessionId;
   readonly expected: Version;
   readonly events: readonly EventId[];
-  /** The commits and index entries, in their stored form for a stream at `expected`. */
+  /** The commits, index entries and pages, in their stored form for a stream at `expected`. */
   readonly puts: readonly Put[];
   readonly head: HeadFacts;
 }
@@ -36,6 +36,8 @@ export interface RestateWrite {
   readonly kind: 'restate';
   readonly session: SessionId;
   readonly expected: Version;
+  /** Pages, in their stored form. */
+  readonly puts: readonly Put[];
   readonly head: HeadFacts;
 }
 
@@ -122,7 +124,7 @@ export function admitWrites(group: readonly Write[], stored: StreamFacts): Admis
   }
 
   const restate = (write: RestateWrite, before: KnownHead | null): Either<Rejection, Version> =>
-    append({ ...write, kind: 'append', events: [], puts: [] }, before);
+    append({ ...write, kind: 'append', events: [] }, before);
 
   function append(write: AppendWrite, before: KnownHead | null): Either<Rejection, Version> {
     const { session, expected, events, head } = write;

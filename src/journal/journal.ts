@@ -37,6 +37,14 @@ export interface StoredPackage {
   readonly text: string;
 }
 
+/** A sealed page of a transcript as it is stored, once for all sessions that refer to it. */
+export interface StoredPage {
+  /** The SHA-256 digest of its bytes. */
+  readonly digest: Digest;
+  /** Its canonical text in UTF-8; nothing may change them. */
+  readonly bytes: Uint8Array;
+}
+
 /** The version of a stream, and the facts that were stored with its last append. */
 export interface SessionHead extends HeadFacts {
   /** The stream. */
@@ -91,9 +99,15 @@ export interface Journal {
   /**
    * Appends commits that follow each other in one durable, atomic write and returns the new version. Refused as
    * `version_conflict` unless the stream is at the position of the first one and contains none of the event ids. `head`: the
-   * facts after the last commit; stored in the same write. A complete stream does not become incomplete again.
+   * facts after the last commit; stored in the same write. A complete stream does not become incomplete again. `pages`: what
+   * the commits sealed, none by default; stored in the same write, and not when the append is refused.
    */
-  append(session: SessionId, commits: readonly JournalCommit[], head: HeadFacts): TaskEither<Rejection, Version>;
+  append(
+    session: SessionId,
+    commits: readonly JournalCommit[],
+    head: HeadFacts,
+    pages?: readonly StoredPage[],
+  ): TaskEither<Rejection, Version>;
 
   /**
    * Whole commits, from the one that contains `from` on, until they contain `limit` or READ_PAGE_EVENTS events from there, or
@@ -109,9 +123,23 @@ export interface Journal {
 
   /**
    * Writes the facts of a head anew, without an append: a rebuilt journal may not know them. Refused as `version_conflict`
-   * unless the stream is at this version. It completes a copy, as an append does.
+   * unless the stream is at this version. It completes a copy, and stores pages, as an append does.
    */
-  restate(session: SessionId, version: Version, head: HeadFacts): TaskEither<Rejection, void>;
+  restate(
+    session: SessionId,
+    version: Version,
+    head: HeadFacts,
+    pages?: readonly StoredPage[],
+  ): TaskEither<Rejection, void>;
+
+  /** The bytes of a page; null when none is stored under this digest. The caller checks it, and must not change the bytes. */
+  page(digest: Digest): TaskEither<Rejection, Uint8Array | null>;
+
+  /** The digests of the stored pages after this one, in order, at most `limit`. */
+  pages(after: Digest | null, limit: number): TaskEither<Rejection, readonly Digest[]>;
+
+  /** Deletes those of these pages that are stored. When it resolves, no byte of them is left in the store. */
+  deletePages(digests: readonly Digest[]): TaskEither<Rejection, void>;
 
   /**
    * Deletes a stream: its genesis, commits, head, index entries and snapshots; its tombstone stays. Refused as

@@ -6,6 +6,7 @@
 //   m                                 [layout, number of sessions]
 //   o <session>                       the session owes (head-index.ts)
 //   p <digest, 32 bytes>              text of a tool package
+//   q <digest, 32 bytes>              a sealed page of a transcript
 //   s <session> 00 <first position>   a commit
 //   t                                 the trail: the sessions that earlier commits wrote to (commit-trail.ts)
 //   v <session>                       the head: version, what the session owes, its next time, its card
@@ -33,6 +34,7 @@ const DIGEST_BYTES = 32;
 export const GENESIS_LETTER = 'g';
 export const META_LETTER = 'm';
 export const PACKAGE_LETTER = 'p';
+export const PAGE_LETTER = 'q';
 export const COMMIT_LETTER = 's';
 export const HEAD_LETTER = 'v';
 const OWING_LETTER = 'o';
@@ -107,13 +109,24 @@ export function wakeOfKey(key: Uint8Array): Wake | null {
 export const eventKey = (session: SessionId, event: EventId): Uint8Array =>
   Buffer.from(`65${digestText(`${session}\0${event}`).slice(DIGEST_PREFIX, DIGEST_PREFIX + HASH_HEX)}`, 'hex');
 
-export const packageKey = (digest: Digest): Uint8Array =>
-  Buffer.concat([ascii(PACKAGE_LETTER), Buffer.from(digest.slice(DIGEST_PREFIX), 'hex')]);
+export const packageKey = (digest: Digest): Uint8Array => digestKey(PACKAGE_LETTER, digest);
 
-/** The digest in the key of a tool package; null when the key is not one. */
+export const pageKey = (digest: Digest): Uint8Array => digestKey(PAGE_LETTER, digest);
+
+/** The pages after this one. */
+export const pagesAfter = (digest: Digest | null): KeyRange => ({
+  gte: digest === null ? ascii(PAGE_LETTER) : Buffer.concat([pageKey(digest), Buffer.of(0)]),
+  lt: ascii('r'),
+});
+
+const digestKey = (letter: string, digest: Digest): Uint8Array =>
+  Buffer.concat([ascii(letter), Buffer.from(digest.slice(DIGEST_PREFIX), 'hex')]);
+
+/** The digest in the key of a tool package or a page; null when the key is neither. */
 export function digestInKey(key: Uint8Array): Digest | null {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
-  if (bytes.length !== 1 + DIGEST_BYTES || bytes.toString('latin1', 0, 1) !== PACKAGE_LETTER) return null;
+  const letter = bytes.toString('latin1', 0, 1);
+  if (bytes.length !== 1 + DIGEST_BYTES || (letter !== PACKAGE_LETTER && letter !== PAGE_LETTER)) return null;
   return `sha256:${bytes.toString('hex', 1)}` as Digest;
 }
 

@@ -19,7 +19,7 @@ import {
   unknownSession,
   versionConflict,
 } from './append-rules.ts';
-import type { Journal, JournalCommit, SessionHead, SessionsRequest, Wake } from './journal.ts';
+import type { Journal, JournalCommit, SessionHead, SessionsRequest, StoredPage, Wake } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
 import { matchesRequest } from './session-filter.ts';
 import { guardSnapshots } from './snapshots.ts';
@@ -36,6 +36,7 @@ type Answer<T> = Either<Rejection, T>;
 export function openMemoryJournal(): Journal {
   const streams = new Map<SessionId, Stream>();
   const packages = new Map<Digest, string>();
+  const pages = new Map<Digest, Uint8Array>();
   const tombstones = new Map<SessionId, Tombstone>();
   const snapshots = openMemorySnapshots();
   let closed = false;
@@ -53,6 +54,12 @@ export function openMemoryJournal(): Journal {
       const stream = streams.get(session);
       return stream === undefined ? left(absent(session)) : work(stream);
     });
+
+  /** Stores pages with a write that is not refused. */
+  const storing = <T>(written: Answer<T>, sealed: readonly StoredPage[]): Answer<T> => {
+    if (!isLeft(written)) for (const { digest, bytes } of sealed) pages.set(digest, bytes.slice());
+    return written;
+  };
 
   const thenDrop = <T>(session: SessionId, work: (stream: Stream) => Answer<T>): TaskEither<Rejection, T> =>
     droppingAfter(onStream(session, work), snapshots.dropAll(session));
@@ -75,13 +82,13 @@ export function openMemoryJournal(): Journal {
         const text = packages.get(digest);
         return text === undefined ? left(packageLost(digest)) : right(text);
       }),
-    append: (session, commits, head) =>
+    append: (session, commits, head, sealed = []) =>
       unlessClosed(() => {
         const refused = checkCommits(session, commits);
         if (refused !== null) return left(refused);
         const stream = streams.get(session);
         if (stream === undefined) return left(absent(session));
-        return appendTo(stream, session, { commits, head });
+        return storing(appendTo(stream, session, { commits, head }), sealed);
       }),
     read: (session, from, limit) =>
       onStream(session, ({ commits }) => {
@@ -90,7 +97,15 @@ export function openMemoryJournal(): Journal {
       }),
     head: (session) => onStream(session, (stream) => right(headOf(session, stream))),
     find: (session, event) => onStream(session, (stream) => right(stream.positions.get(event) ?? null)),
-    restate: (session, version, head) => onStream(session, (stream) => restate(stream, session, { version, head })),
+    restate: (session, version, head, sealed = []) =>
+      onStream(session, (stream) => storing(restate(stream, session, { version, head }), sealed)),
+    page: (digest) => unlessClosed(() => right(pages.get(digest) ?? null)),
+    pages: (after, limit) => unlessClosed(() => right(digestsIn(pages, after, limit))),
+    deletePages: (digests) =>
+      unlessClosed(() => {
+        for (const digest of digests) pages.delete(digest);
+        return right(undefined);
+      }),
     sessions: (request) => unlessClosed(() => right(pageOf(streams, request))),
     due: (untilMs, limit, after) => unlessClosed(() => right(dueIn(streams, { untilMs, limit, after }))),
     entries: () => null,
@@ -150,6 +165,12 @@ const tombstonesIn = (
   [...tombstones.values()]
     .filter(({ session_id }) => after === null || session_id > after)
     .sort((a, b) => (a.session_id < b.session_id ? -1 : 1))
+    .slice(0, limit);
+
+const digestsIn = (pages: ReadonlyMap<Digest, unknown>, after: Digest | null, limit: number): readonly Digest[] =>
+  [...pages.keys()]
+    .filter((digest) => after === null || digest > after)
+    .sort()
     .slice(0, limit);
 
 interface Due {

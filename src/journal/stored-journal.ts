@@ -10,7 +10,7 @@ import type { Write } from './admission.ts';
 import { checkCommits, checkHead } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
 import { damagedDeletion } from './damaged-deletion.ts';
-import { sweepKey } from './keys.ts';
+import { pageKey, sweepKey } from './keys.ts';
 import { openGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
@@ -19,7 +19,8 @@ import { type Snapshots, guardSnapshots } from './snapshots.ts';
 import { sweepSession, unsweptSessions } from './session-sweep.ts';
 import { storedEntries } from './stored-entries.ts';
 import { type StoreHandle, openStoreHandle } from './store-handle.ts';
-import type { OpenStore, StoreView } from './store.ts';
+import { deletePages, putsOfPages, readPages } from './stored-pages.ts';
+import type { OpenStore, Put, Removal, StoreView } from './store.ts';
 import { encodeText } from './stored-values.ts';
 import { putsOfCommit } from './commit-puts.ts';
 import { readDue, readSessions } from './session-pages.ts';
@@ -37,12 +38,15 @@ import {
 /** Memory that an append takes in the queue besides its puts: its head, its share of the trail, and their containers. */
 const APPEND_OVERHEAD_BYTES = 512;
 
+/** What an append takes in the queue. */
+const bytesOf = (puts: readonly Put[]): number =>
+  puts.reduce((sum, { key, value }) => sum + key.length + value.length, APPEND_OVERHEAD_BYTES);
+
+/** Removals that belong to no session. */
+const sweepOf = (removals: readonly Removal[]): Write => ({ kind: 'sweep', session: '' as SessionId, removals });
+
 /** A write that changes nothing: no session has an empty id. */
-const PROBE: Write = {
-  kind: 'sweep',
-  session: '' as SessionId,
-  removals: [{ key: sweepKey('' as SessionId), value: null }],
-};
+const PROBE = sweepOf([{ key: sweepKey('' as SessionId), value: null }]);
 
 export interface StoredJournal extends Journal {
   /** What the operator should know about it. */
@@ -96,7 +100,17 @@ type Reading = <T>(work: (view: StoreView) => Promise<T>) => TaskEither<Rejectio
 
 type Reads = Pick<
   Journal,
-  'tombstones' | 'genesis' | 'genesisOfCopy' | 'toolPackage' | 'read' | 'head' | 'find' | 'sessions' | 'due'
+  | 'page'
+  | 'pages'
+  | 'tombstones'
+  | 'genesis'
+  | 'genesisOfCopy'
+  | 'toolPackage'
+  | 'read'
+  | 'head'
+  | 'find'
+  | 'sessions'
+  | 'due'
 >;
 
 const readsOf = (reading: Reading): Reads => ({
@@ -104,6 +118,8 @@ const readsOf = (reading: Reading): Reads => ({
   genesis: (session) => reading((view) => readGenesis(view, session)),
   genesisOfCopy: (session) => reading((view) => readGenesisOfCopy(view, session)),
   toolPackage: (digest) => reading((view) => readPackage(view, digest)),
+  page: (digest) => reading(async (view) => (await view.get(pageKey(digest))) ?? null),
+  pages: (after, limit) => reading((view) => readPages(view, after, limit)),
   read: (session, from, limit) => reading((view) => readCommits(view, session, from, limit)),
   head: (session) => reading((view) => requireHead(view, session)),
   find: (session, event) => reading((view) => findEvent(view, session, event)),
@@ -196,23 +212,27 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
           Buffer.byteLength(genesis) + value.length,
         );
       }),
-    append: (session, commits, head) =>
+    append: (session, commits, head, pages = []) =>
       accepting(() => {
         const refused = checkCommits(session, commits);
         if (refused !== null) throw new Refusal(refused);
         requireReadable(session, head);
         // Encoded before queueing, so that commits that cannot be encoded fail only their own caller.
-        const puts = commits.flatMap((one) => putsOfCommit(session, one));
-        const bytes = puts.reduce((sum, { key, value }) => sum + key.length + value.length, APPEND_OVERHEAD_BYTES);
+        const puts = [...commits.flatMap((one) => putsOfCommit(session, one)), ...putsOfPages(pages)];
         const events = commits.flatMap((one) => one.events.map(({ event_id }) => event_id));
         const expected = (commits[0]?.position ?? 0) as number as Version;
-        return commit({ kind: 'append', session, expected, events, puts, head }, bytes);
+        return commit({ kind: 'append', session, expected, events, puts, head }, bytesOf(puts));
       }),
-    restate: (session, expected, head) =>
+    restate: (session, expected, head, pages = []) =>
       accepting(async () => {
         requireReadable(session, head);
-        await commit({ kind: 'restate', session, expected, head }, APPEND_OVERHEAD_BYTES);
+        const puts = putsOfPages(pages);
+        await commit({ kind: 'restate', session, expected, puts, head }, bytesOf(puts));
       }),
+    deletePages: (digests) =>
+      accepting(() =>
+        deletePages(handle, async (removals) => void (await commit(sweepOf(removals), bytesOf([]))), digests),
+      ),
     ...deletionsOf({ handle, accepting, commit, sweep }),
     entries: () => storedEntries(handle),
     probe: () =>

@@ -6,7 +6,7 @@ import { isIncomplete } from '../../schemas/session-head.ts';
 import { putsOfCommit } from '../journal/commit-puts.ts';
 import { NOT_INDEXED, indexChanges } from '../journal/head-index.ts';
 import type { SessionHead } from '../journal/journal.ts';
-import { META_KEY, genesisKey, headKey, packageKey, tombstoneKey } from '../journal/keys.ts';
+import { META_KEY, genesisKey, headKey, packageKey, pageKey, tombstoneKey } from '../journal/keys.ts';
 import { Refusal } from '../journal/refusal.ts';
 import type { Put } from '../journal/store.ts';
 import { encodeHead, encodeMeta, encodeStoredGenesis, encodeText, encodeTombstone } from '../journal/stored-values.ts';
@@ -51,6 +51,10 @@ async function* putsFrom(connection: Connection): AsyncGenerator<Put> {
   for await (const row of cursor(connection, 'SELECT digest, content FROM refold.package')) {
     const digest: Digest | null = storedDigest(row['digest']);
     if (digest !== null) yield { key: packageKey(digest), value: encodeText(String(row['content'])) };
+  }
+  for await (const row of cursor(connection, 'SELECT digest, content FROM refold.page')) {
+    const digest: Digest | null = storedDigest(row['digest']);
+    if (digest !== null) yield { key: pageKey(digest), value: row['content'] as Uint8Array };
   }
   for await (const row of cursor(connection, STREAMS)) yield* putsOfStream(row);
   for await (const row of cursor(connection, COMMITS)) {

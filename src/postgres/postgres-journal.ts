@@ -5,7 +5,7 @@ import type { SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, reject } from '../../schemas/rejection.ts';
 import type { HeadFacts } from '../../schemas/session-head.ts';
 import { checkCommits, checkHead } from '../journal/append-rules.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal, StoredPage } from '../journal/journal.ts';
 import { partitionOf } from '../journal/partition.ts';
 import { Refusal, refuse } from '../journal/refusal.ts';
 import { guardSnapshots } from '../journal/snapshots.ts';
@@ -15,6 +15,7 @@ import type { Connect, Query } from './driver.ts';
 import { openLane } from './lane.ts';
 import type { Pool } from './pool.ts';
 import { postgresEntries } from './postgres-entries.ts';
+import { deletePages, selectPage, selectPages } from './page-rows.ts';
 import { type Tasks, openPostgresSnapshots } from './postgres-snapshots.ts';
 import { catchLost } from './refused.ts';
 import { selectDue, selectSessions, selectTombstones } from './session-rows.ts';
@@ -94,7 +95,7 @@ interface WritePorts {
   readonly pool: Pool;
 }
 
-type Writes = Pick<Journal, 'create' | 'append' | 'restate' | 'delete' | 'deleteDamaged'>;
+type Writes = Pick<Journal, 'create' | 'append' | 'restate' | 'delete' | 'deleteDamaged' | 'deletePages'>;
 
 const writesOf = ({ accepting, commit, pool }: WritePorts): Writes => ({
   create: (session, genesis, tool_package, head) =>
@@ -105,7 +106,7 @@ const writesOf = ({ accepting, commit, pool }: WritePorts): Writes => ({
       const write = { kind: 'create', session, partition: partitionOf(session), genesis, tool_package, head } as const;
       await commit(write, genesis.length + tool_package.text.length);
     }),
-  append: (session, commits, head) =>
+  append: (session, commits, head, pages = []) =>
     accepting(async () => {
       const refused = checkCommits(session, commits);
       if (refused !== null) throw new Refusal(refused);
@@ -113,13 +114,32 @@ const writesOf = ({ accepting, commit, pool }: WritePorts): Writes => ({
       requireLines(commits);
       const bytes = commits.reduce((sum, { events }) => events.reduce((all, { text }) => all + text.length, sum), 0);
       const expected = (commits[0]?.position ?? 0) as number as Version;
-      return await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits, head }, bytes);
+      const write = {
+        kind: 'append',
+        session,
+        partition: partitionOf(session),
+        expected,
+        commits,
+        head,
+        pages,
+      } as const;
+      return await commit(write, bytes + bytesOf(pages));
     }),
-  restate: (session, expected, head) =>
+  restate: (session, expected, head, pages = []) =>
     accepting(async () => {
       requireReadable(session, head);
-      await commit({ kind: 'append', session, partition: partitionOf(session), expected, commits: [], head }, 0);
+      const write = {
+        kind: 'append',
+        session,
+        partition: partitionOf(session),
+        expected,
+        commits: [],
+        head,
+        pages,
+      } as const;
+      await commit(write, bytesOf(pages));
     }),
+  deletePages: (digests) => accepting(() => deletePages(pool.query, digests)),
   delete: (tombstone) =>
     accepting(async () => {
       const session = tombstone.session_id;
@@ -135,6 +155,8 @@ const writesOf = ({ accepting, commit, pool }: WritePorts): Writes => ({
     }),
 });
 
+const bytesOf = (pages: readonly StoredPage[]): number => pages.reduce((sum, { bytes }) => sum + bytes.length, 0);
+
 interface ReadPorts {
   readonly accepting: Tasks;
   readonly ofSession: <T>(session: SessionId, work: (query: Query) => Promise<T>) => TaskEither<Rejection, T>;
@@ -143,13 +165,25 @@ interface ReadPorts {
 
 type Reads = Pick<
   Journal,
-  'genesis' | 'genesisOfCopy' | 'toolPackage' | 'read' | 'head' | 'find' | 'tombstones' | 'sessions' | 'due'
+  | 'genesis'
+  | 'genesisOfCopy'
+  | 'toolPackage'
+  | 'page'
+  | 'pages'
+  | 'read'
+  | 'head'
+  | 'find'
+  | 'tombstones'
+  | 'sessions'
+  | 'due'
 >;
 
 const readsOf = ({ accepting, ofSession, query }: ReadPorts): Reads => ({
   genesis: (session) => ofSession(session, (asked) => selectGenesis(asked, session)),
   genesisOfCopy: (session) => ofSession(session, (asked) => selectGenesisOfCopy(asked, session)),
   toolPackage: (digest) => accepting(() => selectPackage(query, digest)),
+  page: (digest) => accepting(() => selectPage(query, digest)),
+  pages: (after, limit) => accepting(() => selectPages(query, after, limit)),
   read: (session, from, limit) => ofSession(session, (asked) => selectCommits(asked, session, from, limit)),
   head: (session) => ofSession(session, (asked) => selectHead(asked, session)),
   find: (session, event) => ofSession(session, (asked) => selectEvent(asked, session, event)),

@@ -1,6 +1,6 @@
 // What a round of writes asks of the database, and what its answers mean. A round has at most one write of a session, and
 // the refusal of one write affects no other.
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { Digest, SessionId, Version } from '../../schemas/ids.ts';
 import { versionAfter } from '../../schemas/record.ts';
@@ -48,7 +48,7 @@ export const versionOf = ({ expected, commits }: AppendCommits): Version => {
   return last === undefined ? expected : (versionAfter(last) as Version);
 };
 
-const APPEND = `SELECT * FROM refold.append(${parameters(20)})`;
+const APPEND = `SELECT * FROM refold.append(${parameters(23)})`;
 const CREATE = `SELECT * FROM refold.create_streams(${parameters(12)})`;
 const DELETE = `SELECT * FROM refold.delete_stream(${parameters(7)})`;
 
@@ -72,6 +72,7 @@ function appendsOf(writes: readonly AppendCommits[]): readonly Given[] {
       listed.map(({ event_id }, at) => ({ write: index + 1, key: keyOf(event_id), position: position + at })),
     );
   });
+  const pages = writes.flatMap((write) => write.pages);
   return [
     texts(writes.map(({ session }) => session)),
     smalls(writes.map(({ partition }) => partition)),
@@ -88,6 +89,9 @@ function appendsOf(writes: readonly AppendCommits[]): readonly Given[] {
     integers(events.map(({ write }) => write)),
     uuids(events.map(({ key }) => key)),
     bigs(events.map(({ position }) => position)),
+    integers(writes.flatMap(({ pages }, index) => pages.map(() => index + 1))),
+    bytes(pages.map(({ digest }) => digestBytes(digest))),
+    bytes(pages.map((page) => Buffer.from(page.bytes.buffer, page.bytes.byteOffset, page.bytes.length))),
   ];
 }
 

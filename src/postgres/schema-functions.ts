@@ -18,7 +18,8 @@ CREATE OR REPLACE FUNCTION refold.append(
   w_owing boolean[], w_wake bigint[], w_status text[], w_card text[],
   c_write integer[], c_position bigint[], c_count smallint[], c_state bytea[], c_chain bytea[],
   c_event_ids text[], c_events text[],
-  e_write integer[], e_key uuid[], e_position bigint[]
+  e_write integer[], e_key uuid[], e_position bigint[],
+  g_write integer[], g_digest bytea[], g_content bytea[]
 ) RETURNS TABLE (write integer, is_held boolean, version bigint, status text, is_deleted boolean, repeated bigint)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -59,6 +60,13 @@ BEGIN
   INSERT INTO refold.event_id (key, position)
     SELECT e.key, e.position FROM unnest(e_write, e_key, e_position) AS e(write, key, position)
      WHERE stream_of[e.write] > 0;
+  -- In order of digest, so that two appends that seal the same pages wait for each other in one order.
+  INSERT INTO refold.page (digest, content)
+    SELECT DISTINCT ON (g.digest) g.digest, g.content
+      FROM unnest(g_write, g_digest, g_content) AS g(write, digest, content)
+     WHERE stream_of[g.write] > 0
+     ORDER BY g.digest
+    ON CONFLICT DO NOTHING;
   IF cardinality(moved_write) = cardinality(w_session) THEN
     RETURN;
   END IF;

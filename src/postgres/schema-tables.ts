@@ -51,6 +51,11 @@ CREATE TABLE refold.package (
   content text NOT NULL
 );
 
+CREATE TABLE refold.page (
+  digest bytea PRIMARY KEY,
+  content bytea NOT NULL
+);
+
 CREATE TABLE refold.commit (
   stream bigint NOT NULL,
   position bigint NOT NULL,

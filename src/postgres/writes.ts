@@ -1,7 +1,7 @@
 // The writes of this journal, as they wait for their group.
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import type { HeadFacts, Tombstone } from '../../schemas/session-head.ts';
-import type { JournalCommit, StoredPackage } from '../journal/journal.ts';
+import type { JournalCommit, StoredPackage, StoredPage } from '../journal/journal.ts';
 
 export interface CreateStream {
   readonly kind: 'create';
@@ -20,6 +20,7 @@ export interface AppendCommits {
   readonly expected: Version;
   readonly commits: readonly JournalCommit[];
   readonly head: HeadFacts;
+  readonly pages: readonly StoredPage[];
 }
 
 export interface DeleteStream {

@@ -74,7 +74,10 @@ function fork(source: Session, random: Random, pages: Pages): Session {
   const forker = newForker({ session_id, at, chain: chainAt(records, at), run, at_ms: 9_000_000 });
   for (const record of records) if (record.kind !== 'commit' || record.position < at) mustBe(forker.add(record));
   const { state, sealed } = mustBe(forker.finish());
-  addPages(pages, sealed);
+  addPages(
+    pages,
+    sealed.map(({ text }) => text),
+  );
   return new Session(source, LATE, state);
 }
 

@@ -5,6 +5,7 @@ import { type Digest, type SessionId, brand } from '../../schemas/ids.ts';
 import { GC_GRACE_MS, SNAPSHOT_DELAY_MS, SNAPSHOT_EVERY_EVENTS } from '../../schemas/limits.ts';
 import { newBlobCheck } from '../../src/client/watch/blob-check.ts';
 import { must } from '../../src/client/must.ts';
+import { blobsWithPages } from '../../src/engine/blobs-with-pages.ts';
 import { type Collection, collectBlobs } from '../../src/engine/collect-blobs.ts';
 import { type Disk, newDisk } from '../support/engine/disk.ts';
 import { SESSION, Talk, type World, newWorld, packageOf } from '../support/engine/world.ts';
@@ -20,7 +21,7 @@ const collect = (disk: Disk, remove: boolean, nowMs = LATER_MS): Promise<Collect
 
 async function storedRefs(disk: Disk): Promise<readonly Digest[]> {
   const refs: Digest[] = [];
-  for await (const ref of disk.blobs.list()) refs.push(ref);
+  for await (const ref of blobsWithPages(disk.blobs, disk.journal).list()) refs.push(ref);
   return refs;
 }
 
@@ -101,6 +102,24 @@ describe('the collection of blobs', () => {
     expect(await missingOf(world, SESSION)).toEqual([]);
   });
 
+  test('keeps a page as long as a session refers to it, whatever was deleted', async () => {
+    const world = await newWorld();
+    await world.talk.create(packageOf([FREE]));
+    await runWith(world, world.talk, 1, 'text of a fork '.repeat(20));
+    const fork = brand<'SessionId'>('the-fork');
+    await must(world.engine.client.fork(SESSION, { session_id: fork }));
+    const pages = await must(world.disk.journal.pages(null, 10));
+    expect(pages.length).toBeGreaterThan(0);
+    await must(world.engine.client.deleteSession(SESSION));
+    expect((await collect(world.disk, true)).unreferenced).toEqual([]);
+    expect(await missingOf(world, fork)).toEqual([]);
+    await must(world.engine.client.deleteSession(fork));
+    // A page never waits for its event, so no period of grace protects it.
+    const { unreferenced } = await collect(world.disk, true, Date.now());
+    expect(unreferenced).toEqual(pages);
+    expect(await must(world.disk.journal.pages(null, 10))).toEqual([]);
+  });
+
   test.each(['page', 'stream'] as const)('collects nothing when a %s is damaged', async (what) => {
     const world = await newWorld();
     await world.talk.create(packageOf([FREE]));
@@ -109,7 +128,7 @@ describe('the collection of blobs', () => {
     const [page] = (await world.talk.state()).transcript.sealed;
     if (page === undefined) throw new Error('no page was sealed');
     const before = (await storedRefs(world.disk)).filter((ref) => what !== 'page' || ref !== page);
-    if (what === 'page') await must(world.disk.blobs.delete(page));
+    if (what === 'page') await must(world.disk.journal.deletePages([page]));
     const { journal, blobs } = world.disk;
     const torn: typeof journal = {
       ...journal,

@@ -9,6 +9,7 @@ import { upcast } from '../../../schemas/upcast.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { contentRefs, responseRef } from '../../core/content-refs.ts';
+import { blobsWithPages } from '../../engine/blobs-with-pages.ts';
 import { type Imported, importStream } from '../../engine/sessions/import-stream.ts';
 import { openLevelJournal } from '../../journal/level-journal.ts';
 import { journalOf, makeDataDir } from '../data-dir.ts';
@@ -45,12 +46,12 @@ export async function importCommand(
   try {
     const blobs = await must(openFileBlobs(join(dataDir, 'blobs')));
     try {
-      const ports = { journal, blobs, own_facts_at_ms: asRecorded ? null : now() };
+      const ports = { journal, blobs: blobsWithPages(blobs, journal), own_facts_at_ms: asRecorded ? null : now() };
       const imported = importedOrThrow(
         await importStream(ports, notingRefs(first, records, { refs, responses })),
         file,
       );
-      const missing = await countMissing(blobs, refs);
+      const missing = await countMissing(ports.blobs, refs);
       const evidence = { named: responses.size, absent: await countMissing(blobs, responses) };
       const ofResponses = responses.size === 0 ? {} : { responses: evidence };
       output.object({ ...imported, blobs: { referred: refs.size, missing }, ...ofResponses });

@@ -7,6 +7,7 @@ import { type CommitRecord, versionAfter } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import type { SessionState } from '../../../schemas/state.ts';
 import type { RecordedEvent } from '../../../schemas/upcast.ts';
+import type { SealedPage } from '../../../reducers/transcript.ts';
 import { eventDigest, nextChain } from '../chain.ts';
 import { stateDigest } from '../state-digest.ts';
 import { foldNew } from '../step.ts';
@@ -42,8 +43,8 @@ export interface OwnCommits {
   /** The copied events of a commit that is not shared whole, and the first facts that only the copy has. */
   readonly commits: readonly CommitRecord[];
   readonly state: SessionState;
-  /** Transcript pages that the facts sealed; they must be stored as blobs before the commits. */
-  readonly sealed: readonly string[];
+  /** Transcript pages that the facts sealed; they must be stored with the commits. */
+  readonly sealed: readonly SealedPage[];
 }
 
 /**
@@ -56,7 +57,7 @@ export function commitOwnFacts(
   next: (state: SessionState) => OwnFact | null,
 ): Either<Rejection, OwnCommits> {
   const commits: CommitRecord[] = [];
-  const sealed: string[] = [];
+  const sealed: SealedPage[] = [];
   let { state, events, head } = point;
   const close = (): void => {
     if (events.length === 0) return;
@@ -75,7 +76,7 @@ export function commitOwnFacts(
     const folded = foldNew(state, { ...fact, ...envelope });
     if (isLeft(folded)) return left(folded.left);
     const { event, state: after, sealed: page } = folded.right;
-    if (page !== null) sealed.push(page.text);
+    if (page !== null) sealed.push(page);
     events = [...events, event];
     state = after;
   }

@@ -14,6 +14,7 @@ import { owesBridge } from '../../core/owed/owing.ts';
 import { headFacts } from '../../core/session-head.ts';
 import { recordedNothing, tellError, writeFault } from '../faults.ts';
 import type { LoadedFrom, LoadedSession } from '../sessions/load-session.ts';
+import { storedPage } from '../sessions/records.ts';
 import { Overtaken, isBrake } from './brakes.ts';
 import { type PendingSteps, commitOf } from './pending-steps.ts';
 import { type QueuedRequest, type Receipt, RequestQueue } from './request-queue.ts';
@@ -178,14 +179,11 @@ export class LiveSession {
     }
   }
 
-  /** Makes the blobs durable, then the commit; the rejection when that failed. */
+  /** Makes the commit durable, with the pages that it sealed, in one write; the rejection when that failed. */
   async #persist(commit: JournalCommit, { sealed, state }: PendingSteps): Promise<Rejection | null> {
-    for (const page of sealed) {
-      const stored = await this.#ports.blobs.put(new TextEncoder().encode(page))();
-      if (isLeft(stored)) return stored.left;
-    }
     if (commit.events.length === 0) return null;
-    const appended = await this.#ports.journal.append(this.id, [commit], headFacts(state))();
+    const { journal } = this.#ports;
+    const appended = await journal.append(this.id, [commit], headFacts(state), sealed.map(storedPage))();
     return isLeft(appended) ? appended.left : null;
   }
 

@@ -4,6 +4,7 @@ import { digestText } from '../../../schemas/canonical.ts';
 import type { IngressEvent } from '../../../schemas/event.ts';
 import type { Digest, Position } from '../../../schemas/ids.ts';
 import type { SessionState } from '../../../schemas/state.ts';
+import type { SealedPage } from '../../../reducers/transcript.ts';
 import { nextChain } from '../../core/chain.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import type { Folded } from '../../core/step.ts';
@@ -14,8 +15,8 @@ export interface PendingSteps {
   readonly events: IngressEvent[];
   /** The events as they are stored. */
   readonly stored: JournalEvent[];
-  /** Texts of the transcript pages that these steps seal. */
-  readonly sealed: string[];
+  /** The transcript pages that these steps seal. */
+  readonly sealed: SealedPage[];
 }
 
 export const noSteps = (state: SessionState): PendingSteps => ({ state, events: [], stored: [], sealed: [] });
@@ -25,7 +26,7 @@ export function addStep(to: PendingSteps, event: IngressEvent, text: string, { s
   to.state = state;
   to.events.push(event);
   to.stored.push({ text, event_id: event.event_id });
-  if (sealed !== null) to.sealed.push(sealed.text);
+  if (sealed !== null) to.sealed.push(sealed);
 }
 
 /** Adds steps that start from the state in `to`. */

@@ -1,5 +1,5 @@
-// Forks a stored session: reads its first events, verifies them, and stores them as a new stream. Blobs are shared,
-// because their address is their content.
+// Forks a stored session: reads its first events, verifies them, and stores them as a new stream. Blobs and pages are
+// shared, because their address is their content.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
@@ -14,7 +14,6 @@ import {
 } from '../../../schemas/record.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import type { ForkedRun } from '../../../schemas/wire.ts';
-import type { Blobs } from '../../blobs/blobs.ts';
 import { type Forker, newForker } from '../../core/copies/fork.ts';
 import type { Journal, JournalCommit, JournalEvent } from '../../journal/journal.ts';
 import type { Pause } from '../../turns.ts';
@@ -34,7 +33,7 @@ export interface ForkOptions {
 type Answer<T> = Promise<Either<Rejection, T>>;
 
 /** Stores the fork, which is an incomplete copy until its last write. */
-export const forkSession = (journal: Journal, blobs: Blobs, options: ForkOptions): Answer<void> =>
+export const forkSession = (journal: Journal, options: ForkOptions): Answer<void> =>
   pipe(
     () => firstRecords(journal, options.pause, options.source),
     TE.bindTo('first'),
@@ -42,10 +41,10 @@ export const forkSession = (journal: Journal, blobs: Blobs, options: ForkOptions
     TE.bind('forker', ({ first, head }) => createFork(journal, newForker({ ...options, ...head }), first)),
     TE.bind('shared', ({ forker, head }) => copyShared(journal, forker, { ...options, at: head.at })),
     TE.bind('end', ({ forker }) => TE.fromEither(forker.finish())),
-    TE.chainFirst(({ end }) => putPages(blobs, end.sealed)),
-    TE.chain(({ shared, end }) =>
-      completeCopy(journal, options.session_id, [...shared, ...end.commits.map(storedCommit)], end.state),
-    ),
+    TE.chain(({ shared, end }) => {
+      const growth = { commits: [...shared, ...end.commits.map(storedCommit)], pages: end.sealed };
+      return completeCopy(journal, options.session_id, growth, end.state);
+    }),
   )();
 
 /** Stores the genesis record of the fork. */
@@ -64,16 +63,6 @@ const createFork = (
     ),
     TE.map(() => forker),
   );
-
-const putPages =
-  (blobs: Blobs, pages: readonly string[]): TE.TaskEither<Rejection, void> =>
-  async () => {
-    for (const page of pages) {
-      const stored = await blobs.put(new TextEncoder().encode(page))();
-      if (isLeft(stored)) return stored;
-    }
-    return right(undefined);
-  };
 
 interface ForkHead {
   readonly at: number;
@@ -135,7 +124,7 @@ const copyShared =
         if (rest !== null) await rest;
         // The pause, and the refused undos, must be in the same write as the last whole commit.
         if (events >= EVENTS_PER_COMMIT_MAX || chars >= APPEND_BYTES_MAX) {
-          const failed = await growCopy(journal, session_id, pending)();
+          const failed = await growCopy(journal, session_id, { commits: pending, pages: [] })();
           if (isLeft(failed)) return failed;
           [pending, events, chars] = [[], 0, 0];
         }

@@ -1,5 +1,5 @@
 // Imports an exported stream into a journal: each record is folded and verified, and stored only when it verifies. The
-// transcript pages that the fold seals become blobs again, as where the stream was recorded. What was decided there has no
+// transcript pages that the fold seals are stored again, as where the stream was recorded. What was decided there has no
 // effect here: the import ends with facts of its own, and until then the journal has an incomplete copy, which the import
 // of the same file continues.
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
@@ -20,6 +20,7 @@ import type { SessionState } from '../../../schemas/state.ts';
 import type { ToolPackage } from '../../../schemas/tool-set.ts';
 import type { SessionSummary } from '../../../schemas/wire.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
+import type { SealedPage } from '../../../reducers/transcript.ts';
 import { endImport } from '../../core/copies/end-import.ts';
 import type { OwnCommits } from '../../core/copies/own-facts.ts';
 import type { FoldedEvent } from '../../core/folded-event.ts';
@@ -28,7 +29,7 @@ import { headFacts } from '../../core/session-head.ts';
 import { makeSnapshot } from '../../core/snapshot.ts';
 import type { Journal, JournalCommit } from '../../journal/journal.ts';
 import { type MeasureAgain, type MeasuredFault, newMeasureAgain } from '../edge/measure-again.ts';
-import { beginCopy, completeCopy, growCopy } from './copy-stream.ts';
+import { type Growth, addPages, beginCopy, completeCopy, growCopy } from './copy-stream.ts';
 import { findUnbounded } from './import-bounds.ts';
 import { storedCommit } from './records.ts';
 
@@ -73,7 +74,7 @@ export async function importStream(
   )();
   if (isLeft(end)) return end;
   const { own, state, chain } = end.right;
-  const failed = (await putPages(blobs, own.sealed)) ?? (await target.finish(own.commits.map(storedCommit), state));
+  const failed = await target.finish({ commits: own.commits.map(storedCommit), pages: own.sealed }, state);
   if (failed !== null) return left(failed);
   const snapshot = state.version < SNAPSHOT_EVERY_EVENTS ? null : makeSnapshot(state, chain);
   // A snapshot only makes loading faster: when writing it fails, the import still succeeds.
@@ -94,8 +95,7 @@ async function storeWhatVerifies(records: AsyncIterable<StreamRecord>, blobs: Bl
     const wrong = await firstFault(again, folded.splice(0));
     if (wrong !== null) return endedBy(wrong, result);
     result = replayer.result();
-    const pages = replayer.sealed().map(({ text }) => text);
-    const failed = (await putPages(blobs, pages)) ?? (await target.add(record));
+    const failed = await target.add(record, replayer.sealed());
     if (failed !== null) return left(failed);
   }
   const open = result.state === null ? null : await again.finish(result.state);
@@ -133,15 +133,6 @@ function endOf({ state, chain }: Replay, at_ms: number | null): Either<Rejection
   return right({ own: { commits, sealed }, state: ended.right.state, chain: commits.at(-1)?.chain ?? chain });
 }
 
-/** Stores pages before the commit that sealed them, because state refers to them from then on. */
-async function putPages(blobs: Blobs, pages: readonly string[]): Promise<Rejection | null> {
-  for (const text of pages) {
-    const kept = await blobs.put(new TextEncoder().encode(text))();
-    if (isLeft(kept)) return kept.left;
-  }
-  return null;
-}
-
 /** The fault of the record that ended the import; what came before it is stored, so that the corrected file goes on there. */
 async function faultOf({ position, message, code }: Divergence, target: Target): Promise<Rejection> {
   const failed = await target.flush();
@@ -153,12 +144,12 @@ async function faultOf({ position, message, code }: Divergence, target: Target):
 
 /** Stores the commits that the journal does not contain yet, many in one write. */
 interface Target {
-  /** Adds a verified record; the rejection when it cannot be stored. */
-  add(record: StreamRecord): Promise<Rejection | null>;
+  /** Adds a verified record and the pages that it sealed; the rejection when it cannot be stored. */
+  add(record: StreamRecord, sealed: readonly SealedPage[]): Promise<Rejection | null>;
   /** Stores what was added. */
   flush(): Promise<Rejection | null>;
-  /** Stores the rest, and these commits after it, which lead to this state, in the write that completes the copy. */
-  finish(own: readonly JournalCommit[], state: SessionState): Promise<Rejection | null>;
+  /** Stores the rest, and this after it, which leads to the state, in the write that completes the copy. */
+  finish(own: Growth, state: SessionState): Promise<Rejection | null>;
   /** Whether there is a copy. */
   hasBegun(): boolean;
   /** Whether an earlier import had begun it. */
@@ -168,15 +159,16 @@ interface Target {
 function newTarget(journal: Journal): Target {
   let begun: Begun | null = null;
   let pending: JournalCommit[] = [];
+  let pages: SealedPage[] = [];
   let events = 0;
   let version = 0;
   let tools: PackageRecord | null = null;
 
   async function flush(): Promise<Rejection | null> {
     if (begun === null) return null;
-    const grown = await growCopy(journal, begun.id, pending)();
+    const grown = await growCopy(journal, begun.id, { commits: pending, pages })();
     if (isLeft(grown)) return grown.left;
-    [pending, events] = [[], 0];
+    [pending, pages, events] = [[], [], 0];
     return null;
   }
 
@@ -188,11 +180,17 @@ function newTarget(journal: Journal): Target {
     return null;
   }
 
-  async function addCommit(record: CommitRecord, { id, ...stored }: Begun): Promise<Rejection | null> {
+  async function addCommit(
+    record: CommitRecord,
+    sealed: readonly SealedPage[],
+    { id, ...stored }: Begun,
+  ): Promise<Rejection | null> {
     version = versionAfter(record);
     if (record.position < stored.version) {
       // The chain value of the last stored commit covers all commits before it.
-      return version >= stored.version && record.chain !== stored.chain ? otherSession(id) : null;
+      if (version >= stored.version && record.chain !== stored.chain) return otherSession(id);
+      const added = sealed.length === 0 ? right(undefined) : await addPages(journal, id, stored.version, sealed)();
+      return isLeft(added) ? added.left : null;
     }
     // The last commits are stored together with the facts of the import's own.
     const failed = events >= EVENTS_PER_COMMIT_MAX ? await flush() : null;
@@ -201,6 +199,7 @@ function newTarget(journal: Journal): Target {
     const unbounded = findUnbounded(record, commit);
     if (unbounded !== null) return unbounded;
     pending.push(commit);
+    pages.push(...sealed);
     events += record.events.length;
     return null;
   }
@@ -213,17 +212,18 @@ function newTarget(journal: Journal): Target {
       invariant(begun !== null, 'a stream that verifies has a genesis record');
       // The copy has events that this stream does not have.
       if (version < begun.version) return otherSession(begun.id);
-      const completed = await completeCopy(journal, begun.id, [...pending, ...own], state)();
+      const growth = { commits: [...pending, ...own.commits], pages: [...pages, ...own.pages] };
+      const completed = await completeCopy(journal, begun.id, growth, state)();
       return isLeft(completed) ? completed.left : null;
     },
-    async add(record) {
+    async add(record, sealed) {
       if (record.kind === 'package') {
         tools = record;
         return null;
       }
       if (record.kind === 'genesis') return await addGenesis(record);
       invariant(begun !== null, 'a commit that verifies comes after a genesis record');
-      return await addCommit(record, begun);
+      return await addCommit(record, sealed, begun);
     },
   };
 }

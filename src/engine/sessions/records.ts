@@ -10,11 +10,12 @@ import { BLOB_BYTES_MAX } from '../../../schemas/limits.ts';
 import type { CommitRecord, GenesisRecord, PackageRecord } from '../../../schemas/record.ts';
 import { type Rejection, reject } from '../../../schemas/rejection.ts';
 import { RecordedEvent } from '../../../schemas/upcast.ts';
+import type { SealedPage } from '../../../reducers/transcript.ts';
 import { genesisChain } from '../../core/chain.ts';
 import { initialState } from '../../core/initial-state.ts';
 import { stateDigest } from '../../core/state-digest.ts';
 import type { Pause } from '../../turns.ts';
-import type { Journal, JournalCommit, JournalEvent } from '../../journal/journal.ts';
+import type { Journal, JournalCommit, JournalEvent, StoredPage } from '../../journal/journal.ts';
 import { loadOrigin } from './load-session.ts';
 
 type Answer<T> = Promise<E.Either<Rejection, T>>;
@@ -116,4 +117,10 @@ export const storedCommit = ({ position, events, state_digest, chain }: CommitRe
   events: events.map(storedEvent),
   state_digest,
   chain,
+});
+
+/** A page in its stored form. */
+export const storedPage = ({ ref, text }: SealedPage): StoredPage => ({
+  digest: ref,
+  bytes: new TextEncoder().encode(text),
 });

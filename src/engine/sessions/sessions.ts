@@ -107,14 +107,14 @@ export class Sessions {
     // Whether the fork is active is known only once most of it is stored.
     const refusal = this.#cache.activity.refuseAnother();
     if (refusal !== null) return left(refusal);
-    const { journal, blobs, clock, pause } = this.#options.ports;
+    const { journal, clock, pause } = this.#options.ports;
     const id = session_id ?? this.#options.newSessionId();
     const options = { source, session_id: id, run, at_ms: clock.now(), pause, ...(at === undefined ? {} : { at }) };
     const storing = async (): Answer<void> => {
       // A second fork with this id is refused, and must not end the first one's mark.
-      if (this.#forking.has(id)) return await forkSession(journal, blobs, options);
+      if (this.#forking.has(id)) return await forkSession(journal, options);
       this.#forking.add(id);
-      return await forkSession(journal, blobs, options).finally(() => this.#forking.delete(id));
+      return await forkSession(journal, options).finally(() => this.#forking.delete(id));
     };
     return await pipe(
       storing,

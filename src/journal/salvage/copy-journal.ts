@@ -1,5 +1,5 @@
 // Copies the readable entries of a journal, in key order, into a new store, and notes what was found of each session.
-// Copies genesis texts, tool packages, commits and the record of earlier damage; rebuilds the index of event ids from the
+// Copies genesis texts, tool packages, pages, commits and the record of earlier damage; rebuilds the index of event ids from the
 // commits. Heads, their indexes and the number of sessions are written later, from what was found.
 import type { Buffer } from 'node:buffer';
 import { isLeft } from 'fp-ts/lib/Either.js';
@@ -16,6 +16,7 @@ import {
   HEAD_LETTER,
   META_LETTER,
   PACKAGE_LETTER,
+  PAGE_LETTER,
   TOMBSTONE_LETTER,
   digestInKey,
   genesisKey,
@@ -74,6 +75,7 @@ class Copy implements Copied {
     [GENESIS_LETTER]: (key, value) => this.#addGenesis(key, value),
     [META_LETTER]: (_, value) => this.#noteMeta(value),
     [PACKAGE_LETTER]: (key, value) => this.#addPackage(digestInKey(key), value, key),
+    [PAGE_LETTER]: (key, value) => this.#addPage(key, value),
     [COMMIT_LETTER]: (key, value) => this.#addCommit(key, value),
     [HEAD_LETTER]: (key, value) => this.#noteHead(key, decodeHead(value)),
     [TOMBSTONE_LETTER]: (key, value) => this.#addTombstone(key, value),
@@ -121,6 +123,11 @@ class Copy implements Copied {
     if (digest === null || text === null || digestText(text) !== digest) return;
     this.packages.add(digest);
     this.#writes.add({ key, value });
+  }
+
+  // A page that does not have its digest is lost. Its sessions are whole: it follows from their events.
+  #addPage(key: Buffer, value: Buffer): void {
+    if (digestText(value) === digestInKey(key)) this.#writes.add({ key, value });
   }
 
   #noteHead(key: Buffer, head: StoredHead | null): void {

@@ -78,11 +78,9 @@ export function refuseLost(journal: Journal, damage: Damage): Journal {
     ...journal,
     create: (session, genesis, tool_package, head) =>
       unlessLost(session, journal.create(session, genesis, tool_package, head)),
-    append: (session, commits, head) =>
-      sessions.has(session)
-        ? unlessLost(session, journal.append(session, commits, head))
-        : journal.append(session, commits, head),
-    restate: (session, version, head) => unlessLost(session, journal.restate(session, version, head)),
+    append: (session, ...rest) =>
+      sessions.has(session) ? unlessLost(session, journal.append(session, ...rest)) : journal.append(session, ...rest),
+    restate: (session, ...rest) => unlessLost(session, journal.restate(session, ...rest)),
     delete: (tombstone) => unlessLost(tombstone.session_id, journal.delete(tombstone)),
     deleteDamaged: (session, atMs) => async () => {
       const deleted = await journal.deleteDamaged(session, atMs)();
@@ -110,8 +108,11 @@ export function refuseDamaged(journal: Journal, found: () => Rejection | null): 
   return {
     ...journal,
     create: (session, genesis, tool_package, head) => unlessFound(journal.create(session, genesis, tool_package, head)),
-    append: (session, commits, head) => unlessFound(journal.append(session, commits, head)),
-    restate: (session, version, head) => unlessFound(journal.restate(session, version, head)),
+    append: (session, ...rest) => unlessFound(journal.append(session, ...rest)),
+    restate: (session, ...rest) => unlessFound(journal.restate(session, ...rest)),
+    page: (digest) => unlessFound(journal.page(digest)),
+    pages: (after, limit) => unlessFound(journal.pages(after, limit)),
+    deletePages: (digests) => unlessFound(journal.deletePages(digests)),
     genesis: (session) => unlessFound(journal.genesis(session)),
     genesisOfCopy: (session) => unlessFound(journal.genesisOfCopy(session)),
     deleteDamaged: (session, atMs) => unlessFound(journal.deleteDamaged(session, atMs)),

@@ -15,6 +15,7 @@ import { must } from '../../../src/client/must.ts';
 import type { Journal, JournalCommit } from '../../../src/journal/journal.ts';
 import { JournalModel, journalCommands } from './journal-model.ts';
 import { deletionTests } from './deletion-contract.ts';
+import { pageTests } from './pages-contract.ts';
 import { outcome, refusal } from './outcomes.ts';
 import {
   commitAt,
@@ -71,6 +72,9 @@ export function journalContract(name: string, open: Open, { modelRuns }: Contrac
     });
     describe('snapshots', () => {
       snapshotTests(withJournal);
+    });
+    describe('pages', () => {
+      pageTests(withJournal);
     });
     describe('deletion', () => {
       deletionTests(withJournal);

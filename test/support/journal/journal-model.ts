@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'vitest';
-import type { SessionId } from '../../../schemas/ids.ts';
+import type { Digest, SessionId } from '../../../schemas/ids.ts';
 import { versionAfter } from '../../../schemas/record.ts';
 import type { Rejection } from '../../../schemas/rejection.ts';
 import type { HeadFacts, Tombstone } from '../../../schemas/session-head.ts';
@@ -17,6 +17,7 @@ import {
   position,
   session,
   storedPackage,
+  storedPage,
   tombstoneOf,
 } from './samples.ts';
 
@@ -29,6 +30,7 @@ interface ModelStream {
 
 export class JournalModel extends Map<SessionId, ModelStream> {
   readonly deleted = new Map<SessionId, Tombstone>();
+  readonly pages = new Set<Digest>();
 
   /** The code of every request to a session that does not exist. */
   absent(id: SessionId): string {
@@ -45,6 +47,7 @@ type Command = fc.AsyncCommand<JournalModel, JournalSubject>;
 
 // One id is a prefix of another, and a third sorts between them, so that overlapping key ranges make a test fail.
 const SESSIONS = ['a', 'a.b', 'a-', 'B'].map(session);
+const PAGES = ['{}', 'ü', 'page'];
 const EVENT_IDS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '~'];
 
 const command = (name: string, run: (model: JournalModel, subject: JournalSubject) => Promise<void>): Command => ({
@@ -75,10 +78,12 @@ interface AppendInput {
   /** The event ids of each commit. */
   readonly parts: readonly (readonly string[])[];
   readonly owing: boolean;
+  /** The text of the page that it seals, if any. */
+  readonly page: string | null;
 }
 
-const appendCommand = ({ id, drift, parts, owing }: AppendInput): Command =>
-  command(`append ${id} ${drift} [${parts.join('|')}] ${owing}`, async (model, { journal }) => {
+const appendCommand = ({ id, drift, parts, owing, page }: AppendInput): Command =>
+  command(`append ${id} ${drift} [${parts.join('|')}] ${owing} ${page}`, async (model, { journal }) => {
     const stream = model.get(id);
     const at = Math.max(0, lengthOf(stream?.commits ?? []) + drift);
     const events = parts.flat();
@@ -87,7 +92,8 @@ const appendCommand = ({ id, drift, parts, owing }: AppendInput): Command =>
       next += part.length;
       return commitAt(next - part.length, ...part);
     });
-    const answer = await answerOf(journal.append(id, commits, headOf(owing)));
+    const pages = page === null ? [] : [storedPage(page)];
+    const answer = await answerOf(journal.append(id, commits, headOf(owing), pages));
     const all = [...(stream?.commits ?? []), ...commits];
     const ids = idsIn(all);
     if (new Set(events).size < events.length) expect(answer).toBe('version_conflict');
@@ -98,6 +104,7 @@ const appendCommand = ({ id, drift, parts, owing }: AppendInput): Command =>
       expect(answer).toBe(ids.length);
       stream.commits = all;
       stream.head = headOf(owing);
+      for (const { digest } of pages) model.pages.add(digest);
     }
   });
 
@@ -152,6 +159,17 @@ const headsCommand = (): Command =>
     for (const head of heads) expect(await answerOf(journal.head(head.session_id))).toEqual(head);
   });
 
+const pagesCommand = (text: string | null): Command =>
+  command(`pages without ${text}`, async ({ pages }, { journal }) => {
+    const { digest } = storedPage(text ?? '');
+    expect(await answerOf(journal.deletePages(text === null ? [] : [digest]))).toBeUndefined();
+    if (text !== null) pages.delete(digest);
+    expect(await answerOf(journal.pages(null, 100))).toEqual([...pages].sort());
+    for (const known of PAGES.map(storedPage)) {
+      expect(await answerOf(journal.page(known.digest))).toEqual(pages.has(known.digest) ? expect.anything() : null);
+    }
+  });
+
 const reopenCommand = (): Command =>
   command('reopen', async (_, subject) => {
     subject.journal = await subject.reopen();
@@ -162,6 +180,7 @@ const anyParts = fc.array(fc.array(fc.constantFrom(...EVENT_IDS), { minLength: 1
   minLength: 1,
   maxLength: 3,
 });
+const anyPage = fc.constantFrom(null, ...PAGES);
 const anyPackage = fc.constantFrom('{}', '{"tools":[]}').map(storedPackage);
 
 export const journalCommands: fc.Arbitrary<Iterable<Command>> = fc.commands(
@@ -170,13 +189,22 @@ export const journalCommands: fc.Arbitrary<Iterable<Command>> = fc.commands(
       .tuple(anySession, fc.string({ unit: 'grapheme' }), anyPackage)
       .map(([id, genesis, tool_package]) => createCommand(id, genesis, tool_package)),
     fc
-      .record({ id: anySession, drift: fc.constantFrom(0, 0, 0, -1, 1), parts: anyParts, owing: fc.boolean() })
+      .record({
+        id: anySession,
+        drift: fc.constantFrom(0, 0, 0, -1, 1),
+        parts: anyParts,
+        owing: fc.boolean(),
+        page: anyPage,
+      })
       .map(appendCommand),
-    fc.record({ id: anySession, drift: fc.constant(0), parts: anyParts, owing: fc.boolean() }).map(appendCommand),
+    fc
+      .record({ id: anySession, drift: fc.constant(0), parts: anyParts, owing: fc.boolean(), page: anyPage })
+      .map(appendCommand),
     fc.tuple(anySession, fc.nat(12), fc.integer({ min: 1, max: 5 })).map((input) => readCommand(...input)),
     fc.tuple(anySession, fc.constantFrom(...EVENT_IDS)).map((input) => findCommand(...input)),
     fc.tuple(anySession, fc.constantFrom(0, 0, 0, 1, -1)).map((input) => deleteCommand(...input)),
     fc.integer({ min: 1, max: 4 }).map(tombstonesCommand),
+    fc.constantFrom(null, null, ...PAGES).map(pagesCommand),
     fc.constant(headsCommand()),
     fc.constant(reopenCommand()),
   ],

@@ -5,7 +5,7 @@ import { versionAfter } from '../../../schemas/record.ts';
 import type { HeadFacts, Tombstone } from '../../../schemas/session-head.ts';
 import type { Snapshot } from '../../../schemas/snapshot.ts';
 import { must } from '../../../src/client/must.ts';
-import type { Journal, JournalCommit, JournalEvent, StoredPackage } from '../../../src/journal/journal.ts';
+import type { Journal, JournalCommit, JournalEvent, StoredPackage, StoredPage } from '../../../src/journal/journal.ts';
 
 export function session(name: string): SessionId {
   if (!SessionId.is(name)) throw new Error(`not a session id: ${name}`);
@@ -40,6 +40,12 @@ export const headOf = (owing: boolean): HeadFacts => (owing ? owingHead : idleHe
 
 /** A text in the place of a tool package, under its digest. A journal reads neither. */
 export const storedPackage = (text: string): StoredPackage => ({ digest: digestText(text), text });
+
+/** A text in the place of a page of a transcript, under its digest. */
+export const storedPage = (text: string): StoredPage => ({
+  digest: digestText(text),
+  bytes: new TextEncoder().encode(text),
+});
 
 /** The package of every session that `createSample` creates. */
 export const samplePackage = storedPackage('{"tools":[],"note":"ä €"}');
