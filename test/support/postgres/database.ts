@@ -89,5 +89,5 @@ async function asOwner(url: string, work: (client: Client) => Promise<unknown>):
 const EMPTY = `
 DELETE FROM refold.stream; DELETE FROM refold.genesis; DELETE FROM refold.package; DELETE FROM refold.commit;
 DELETE FROM refold.event_id; DELETE FROM refold.tombstone; DELETE FROM refold.snapshot; DELETE FROM refold.blob;
-DELETE FROM refold.blob_part;
+DELETE FROM refold.blob_part; DELETE FROM refold.page;
 UPDATE refold.partition SET engine = NULL, url = NULL, expires_at = '-infinity';`;
