@@ -18,7 +18,7 @@ export async function selectPages(query: Query, after: Digest | null, limit: num
   return rows.flatMap(({ digest }) => storedDigest(digest) ?? []);
 }
 
-export async function deletePages(query: Query, digests: readonly Digest[]): Promise<void> {
+export async function removePages(query: Query, digests: readonly Digest[]): Promise<void> {
   if (digests.length === 0) return;
   await query('DELETE FROM refold.page WHERE digest = ANY ($1)', [bytes(digests.map((digest) => digestBytes(digest)))]);
 }

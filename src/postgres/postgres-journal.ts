@@ -15,7 +15,7 @@ import type { Connect, Query } from './driver.ts';
 import { openLane } from './lane.ts';
 import type { Pool } from './pool.ts';
 import { postgresEntries } from './postgres-entries.ts';
-import { deletePages, selectPage, selectPages } from './page-rows.ts';
+import { removePages, selectPage, selectPages } from './page-rows.ts';
 import { type Tasks, openPostgresSnapshots } from './postgres-snapshots.ts';
 import { catchLost } from './refused.ts';
 import { selectDue, selectSessions, selectTombstones } from './session-rows.ts';
@@ -139,7 +139,7 @@ const writesOf = ({ accepting, commit, pool }: WritePorts): Writes => ({
       } as const;
       await commit(write, bytesOf(pages));
     }),
-  deletePages: (digests) => accepting(() => deletePages(pool.query, digests)),
+  deletePages: (digests) => accepting(() => removePages(pool.query, digests)),
   delete: (tombstone) =>
     accepting(async () => {
       const session = tombstone.session_id;

@@ -72,11 +72,13 @@ const withPorts =
 /** Answers an append at once and writes it later. */
 function eagerJournal({ journal }: EnginePorts): Partial<EnginePorts> {
   let written: Promise<unknown> = Promise.resolve();
-  const append: typeof journal.append = (session, commits, ...rest) => async () => {
-    const version = versionAfter(commits.at(-1) as JournalCommit);
-    written = written.then(() => journal.append(session, commits, ...rest)());
-    return right(version as Version);
-  };
+  const append: typeof journal.append =
+    (session, commits, ...rest) =>
+    async () => {
+      const version = versionAfter(commits.at(-1) as JournalCommit);
+      written = written.then(() => journal.append(session, commits, ...rest)());
+      return right(version as Version);
+    };
   return { journal: { ...journal, append } };
 }
 
