@@ -11,7 +11,7 @@ import { BRIDGE } from '../../../schemas/access.ts';
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import { type SessionId, brand } from '../../../schemas/ids.ts';
-import { HOST_WINDOW_MS } from '../../../schemas/limits.ts';
+import { HOST_UNREAD_BYTES_MAX, HOST_WINDOW_MS } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { openMemoryBlobs } from '../../../src/blobs/memory-blobs.ts';
 import { must } from '../../../src/client/must.ts';
@@ -78,7 +78,7 @@ export interface Hosted {
   readonly passes: (calls?: number) => Promise<void>;
   connect(options?: ConnectOptions): Promise<Client>;
   /** Serves two streams until the host closes them. */
-  serve(input: PassThrough, output: PassThrough): Promise<void>;
+  serve(input: PassThrough, output: PassThrough, unreadBytesMax?: number): Promise<void>;
   /** A connection that takes bytes, and the messages that come back. */
   raw(): { readonly input: PassThrough; readonly answers: unknown[] };
   /** Another host of the same session, as after a restart of the server. */
@@ -126,8 +126,8 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
       ...(session === undefined ? { create } : { session }),
     });
     const ends = new AbortController();
-    const serve = (input: PassThrough, output: PassThrough) =>
-      serveHost({ host, clock, key: KEY, hostAnswers, place: '' }, { input, output }, ends.signal);
+    const serve: Hosted['serve'] = (input, output, unreadBytesMax = HOST_UNREAD_BYTES_MAX) =>
+      serveHost({ host, clock, key: KEY, hostAnswers, place: '' }, { input, output, unreadBytesMax }, ends.signal);
     return {
       host,
       clock,
