@@ -47,6 +47,9 @@ const PERSON = tool('ask_user', {
   output_schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
 });
 const TOOLS = [LOOK, COUNT, SLOW, RISKY, PERSON];
+/** Is there only when the host session is open, which `release` lets it be. */
+export const INSIDE = tool('inside', { availability_rules: ['host_session_ready'] });
+const OPENS = 'host.session.open';
 /** Runs until it is stopped. */
 export const HALTS = tool('halts', { interrupt_behavior: 'cancel', parallelism_hint: { parallel_safe: true } });
 /** Asks a person while it runs, and says what the person said. */
@@ -186,7 +189,7 @@ const executorOf = (ran: string[], released: Promise<void>): Executor => ({
   resumes: true,
   run: async ({ call_id: _id, tool_id }, args, context) => {
     ran.push(`${tool_id} ${JSON.stringify(args)}`);
-    if (tool_id === SLOW.tool_id) await released;
+    if (tool_id === SLOW.tool_id || tool_id === OPENS) await released;
     if (tool_id === HALTS.tool_id) await aborted(context.signal);
     if (tool_id === ASKS.tool_id) return said(await context.ask?.(question('name')));
     if (tool_id === ROUNDS.tool_id) return nextRound(context.resume);
