@@ -3,6 +3,8 @@
 export const HOST_WINDOW_MS = 10;
 /** Calls of one host that wait for a batch; one more is refused, and the host told to call again later. */
 export const HOST_CALLS_WAITING_MAX = 256;
+/** Milliseconds for which a host that lists or calls tools is held while its host session opens; then it has those that are there. */
+export const HOST_OPENING_MS = 5_000;
 /** Characters of JSON in the arguments of one batch of a host; the call that would exceed it begins the next. */
 export const HOST_BATCH_CHARS_MAX = 262_144;
 /** Bytes of one line of a host; a longer one is skipped to its end and answered with an error. */

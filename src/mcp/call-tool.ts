@@ -32,6 +32,7 @@ export async function callTool(asked: Asked, { name, args, isTask }: CalledTool)
   const { host, context } = asked;
   const token = context.mcpReq.requestState<CallToken>();
   if (token !== undefined) return await goOn(asked, token);
+  await host.opened;
   if (specOf(host.state(), name) === undefined) {
     const message = `there is no tool ${JSON.stringify(name.slice(0, 128))}; list the tools again`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);

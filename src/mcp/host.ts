@@ -3,6 +3,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Ingress } from '../../schemas/event.ts';
 import type { SessionId } from '../../schemas/ids.ts';
+import { HOST_OPENING_MS } from '../../schemas/limits.ts';
 import type { Rejection } from '../../schemas/rejection.ts';
 import { isExternal } from '../../schemas/run.ts';
 import type { SessionState } from '../../schemas/state.ts';
@@ -10,7 +11,7 @@ import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { must } from '../client/must.ts';
 import type { Clock } from '../clock.ts';
-import { openFeed } from './feed.ts';
+import { type SessionFeed, openFeed } from './feed.ts';
 import { type HostCalls, newHostCalls } from './host-calls.ts';
 import { HOST_CONFIG } from './host-run.ts';
 
@@ -23,6 +24,8 @@ export interface Host {
   onState(reader: (state: SessionState) => void): () => void;
   /** Records an event; returns why it is refused. */
   submit(event: Ingress): Promise<Rejection | null>;
+  /** Resolves when the host session of the run is open, so that its tools are listed, or when that takes too long. */
+  readonly opened: Promise<void>;
   /** Rejects when the session can no longer be followed. */
   readonly lost: Promise<never>;
   close(): void;
@@ -54,6 +57,7 @@ export async function openMcpHost({ client, clock, session: named, create = {}, 
     client,
     session,
     calls,
+    opened: untilOpened(feed, clock),
     lost,
     state: () => feed.state(),
     onState: (reader) => feed.read({ onEvents: (_events, state) => reader(state), onEnd: () => undefined }),
@@ -66,4 +70,15 @@ export async function openMcpHost({ client, clock, session: named, create = {}, 
       feed.close();
     },
   };
+}
+
+function untilOpened(feed: SessionFeed, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancelTimer = clock.after(HOST_OPENING_MS, resolve);
+    const done = (): void => {
+      cancelTimer();
+      resolve();
+    };
+    feed.until(({ run }) => (run?.phase === 'opening' ? null : true)).then(done, done);
+  });
 }

@@ -1,7 +1,7 @@
 // JSON lines over two streams: the transport of MCP's stdio binding, bounded. What is no message is answered with an error of
 // JSON-RPC 2.0, section 5.1, and the connection goes on. Nothing but messages is written.
 import type { Readable, Writable } from 'node:stream';
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import type { JSONRPCMessage, JSONRPCRequest, Transport } from '@modelcontextprotocol/server';
 import {
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
@@ -10,9 +10,10 @@ import {
 } from '@modelcontextprotocol/server';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Json, isPlainObject, parseJson } from '../../schemas/json.ts';
-import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX, HOST_UNREAD_BYTES_MAX } from '../../schemas/limits.ts';
+import { HOST_CALLS_WAITING_MAX, HOST_LINE_BYTES_MAX } from '../../schemas/limits.ts';
 
-export function newLineTransport(input: Readable, output: Writable): Transport {
+/** `unreadBytesMax`: the connection ends when more bytes wait for the host. */
+export function newLineTransport(input: Readable, output: Writable, unreadBytesMax: number): Transport {
   const reader = newLineReader(HOST_LINE_BYTES_MAX);
   /** The requests that are not answered yet, by id. */
   const open = new Set<string | number>();
@@ -22,7 +23,8 @@ export function newLineTransport(input: Readable, output: Writable): Transport {
     if (closed) return Promise.reject(new Error('the connection to the host is closed'));
     return new Promise((resolve, fail) => {
       const isTaken = output.write(`${JSON.stringify(message)}\n`, (error) => (error ? fail(error) : resolve()));
-      if (output.writableLength > HOST_UNREAD_BYTES_MAX) onError(new Error(`the host does not read: ${UNREAD}`));
+      if (output.writableLength > unreadBytesMax)
+        onError(new Error(`the host does not read: more than ${unreadBytesMax} bytes wait for it`));
       else if (!isTaken) waitForHost();
     });
   }
@@ -40,26 +42,20 @@ export function newLineTransport(input: Readable, output: Writable): Transport {
   };
 
   function take(line: Uint8Array | null): void {
-    if (line === null) {
-      refuse(null, INVALID_REQUEST, `a line has more than ${HOST_LINE_BYTES_MAX} bytes; it was skipped`);
-      return;
-    }
-    if (line.every((byte) => byte <= 0x20)) return;
-    const parsed = parseJson(DECODER.decode(line), HOST_LINE_BYTES_MAX);
-    if (isLeft(parsed)) refuse(null, PARSE_ERROR, `${parsed.left.code}: ${parsed.left.message}`);
-    else deliver(parsed.right);
+    const read = readMessage(line);
+    if (read === null) return;
+    if ('refused' in read) refuse(read.id, read.refused, read.why);
+    else if (!isJSONRPCRequest(read.message)) transport.onmessage?.(read.message);
+    else deliver(read.message);
   }
 
-  function deliver(value: Json): void {
-    const message = messageOf(value);
-    const id = isPlainObject(value) ? value['id'] : null;
-    if (message === null) refuse(id, INVALID_REQUEST, 'a line is one message of JSON-RPC 2.0; this is none');
-    else if (!isJSONRPCRequest(message)) transport.onmessage?.(message);
-    else if (open.has(message.id)) refuse(id, INVALID_REQUEST, `the request ${String(message.id)} is not answered yet`);
+  function deliver(request: JSONRPCRequest): void {
+    const { id } = request;
+    if (open.has(id)) refuse(id, INVALID_REQUEST, `the request ${String(id)} is not answered yet`);
     else if (open.size >= HOST_CALLS_WAITING_MAX) refuse(id, BUSY, `${open.size} requests are not answered yet`);
     else {
-      open.add(message.id);
-      transport.onmessage?.(message);
+      open.add(id);
+      transport.onmessage?.(request);
     }
   }
 
@@ -97,13 +93,33 @@ export function newLineTransport(input: Readable, output: Writable): Transport {
 
 const DECODER = new TextDecoder();
 
-const UNREAD = `more than ${HOST_UNREAD_BYTES_MAX} bytes wait for it`;
-
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 /** Of those that the section leaves to servers. */
 const BUSY = -32_000;
+
+/** A line that is no message, with the error that its sender gets. */
+interface BadLine {
+  readonly id: unknown;
+  readonly refused: number;
+  readonly why: string;
+}
+
+/** The message of a line, or why it is none; null for a blank line. The reader gives null for a line that is too long. */
+function readMessage(line: Uint8Array | null): { readonly message: JSONRPCMessage } | BadLine | null {
+  if (line === null) {
+    const why = `a line has more than ${HOST_LINE_BYTES_MAX} bytes; it was skipped`;
+    return { id: null, refused: INVALID_REQUEST, why };
+  }
+  if (line.every((byte) => byte <= 0x20)) return null;
+  const parsed = parseJson(DECODER.decode(line), HOST_LINE_BYTES_MAX);
+  if (isLeft(parsed)) return { id: null, refused: PARSE_ERROR, why: `${parsed.left.code}: ${parsed.left.message}` };
+  const message = messageOf(parsed.right);
+  if (message !== null) return { message };
+  const id = isPlainObject(parsed.right) ? parsed.right['id'] : null;
+  return { id, refused: INVALID_REQUEST, why: 'a line is one message of JSON-RPC 2.0; this is none' };
+}
 
 function messageOf(value: Json): JSONRPCMessage | null {
   try {

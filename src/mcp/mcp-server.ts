@@ -25,7 +25,10 @@ export function newMcpServer(options: McpServerOptions, era: ProtocolEra): Serve
       requestState: { verify: (state, context) => codec.verify(state, context) },
     },
   );
-  server.setRequestHandler('tools/list', () => ({ tools: listedTools(host.state(), era) }));
+  server.setRequestHandler('tools/list', async () => {
+    await host.opened;
+    return { tools: listedTools(host.state(), era) };
+  });
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const { name, arguments: args = {} } = params;
     const isTask = era === 'legacy' && params.task !== undefined;

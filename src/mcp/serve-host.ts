@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { type McpRequestContext, createRequestStateCodec } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { HOST_STATE_TTL_S, HOST_SUBSCRIPTIONS_MAX } from '../../schemas/limits.ts';
+import { HOST_STATE_TTL_S, HOST_SUBSCRIPTIONS_MAX, HOST_UNREAD_BYTES_MAX } from '../../schemas/limits.ts';
 import type { Clock } from '../clock.ts';
 import type { Host } from './host.ts';
 import { newLineTransport } from './line-transport.ts';
@@ -26,14 +26,21 @@ export interface HostServing {
 export const newCodec = (key: string): ReturnType<typeof createRequestStateCodec<CallToken>> =>
   createRequestStateCodec<CallToken>({ key, ttlSeconds: HOST_STATE_TTL_S });
 
+/** The streams of a host; `unreadBytesMax`: how many bytes may wait for a host that does not read. */
+export interface HostStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly unreadBytesMax?: number;
+}
+
 /** Resolves when the host has closed the streams, or the signal aborts; rejects when the session is lost. */
 export async function serveHost(
   { host, key, onError, ...options }: HostServing,
-  streams: { readonly input: Readable; readonly output: Writable },
+  { input, output, unreadBytesMax = HOST_UNREAD_BYTES_MAX }: HostStreams,
   signal: AbortSignal,
 ): Promise<void> {
   const codec = newCodec(key);
-  const wire = newLineTransport(streams.input, streams.output);
+  const wire = newLineTransport(input, output, unreadBytesMax);
   const untells: (() => void)[] = [];
   const factory = ({ era }: McpRequestContext) => {
     const server = newMcpServer({ host, codec, ...options }, era);

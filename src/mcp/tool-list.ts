@@ -5,7 +5,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { ToolSpec } from '../../schemas/tool-spec.ts';
 import type { EndedCall } from './call-ends.ts';
 
-/** In the order of the session. A run that waits for its host session lists what will be there. */
+/** In the order of the session. */
 export const listedTools = ({ effective_tools }: SessionState, era: ProtocolEra): Tool[] =>
   effective_tools.ordered_tools.map((spec) => ({ ...toolOf(spec), ...(era === 'legacy' ? MAY_BE_TASK : {}) }));
 

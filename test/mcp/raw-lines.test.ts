@@ -18,7 +18,11 @@ interface Answer {
 /** A connection that takes bytes, and the messages that came back. */
 async function connection() {
   hosted = await newHosted();
-  const { input, answers } = hosted.raw();
+  return connectionOf(hosted);
+}
+
+function connectionOf(served: Hosted) {
+  const { input, answers } = served.raw();
   const send = (...values: readonly unknown[]): void => {
     for (const value of values) input.write(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`);
   };
@@ -163,7 +167,7 @@ describe('lines', () => {
   });
 });
 
-test('a host that does not read is not read from, and its connection ends once too much waits for it', async () => {
+test('a host that does not read is not read from until it reads', async () => {
   hosted = await newHosted();
   const input = new PassThrough();
   const output = new PassThrough({ highWaterMark: 1_024 });
@@ -176,6 +180,23 @@ test('a host that does not read is not read from, and its connection ends once t
   await vi.waitUntil(() => !input.isPaused());
   input.end();
   await expect(served).resolves.toBeUndefined();
+});
+
+test('once too much waits for a host that does not read, its connection ends, and its session goes on', async () => {
+  hosted = await newHosted();
+  const [input, output] = [new PassThrough(), new PassThrough({ highWaterMark: 1_024 })];
+  const unreadBytesMax = 16_384;
+  const served = hosted.serve(input, output, unreadBytesMax);
+  const lists = Array.from({ length: 100 }, (_, id) => JSON.stringify(request(id, 'tools/list')));
+  input.write([JSON.stringify(HELLO), ...lists, ''].join('\n'));
+  await expect(served).resolves.toBeUndefined();
+  expect(output.writableLength).toBeGreaterThan(unreadBytesMax);
+  const held = output.writableLength;
+  input.write(`${lists.join('\n')}\n`);
+  const { send, next } = connectionOf(hosted);
+  send(HELLO, PING);
+  expect(await next(2)).toMatchObject([{ id: 'hello' }, { id: 'ping', result: {} }]);
+  expect(output.writableLength).toBe(held);
 });
 
 test('a stream that ends at once ends the server', async () => {

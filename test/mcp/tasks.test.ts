@@ -193,8 +193,9 @@ describe('in 2026-07-28', () => {
     await hosted.passes();
     const { taskId } = await called;
     const { inputRequests } = await raw.until(taskId, 'input_required');
-    const [[key = '', asked] = []] = Object.entries(inputRequests as Fields);
-    expect(asked).toMatchObject({ method: 'elicitation/create', params: { message: 'Which name?' } });
+    const [key = ''] = Object.keys(inputRequests as Fields);
+    const asked = { method: 'elicitation/create', params: { message: 'Which name?' } };
+    expect(inputRequests).toMatchObject({ [key]: asked });
     const response = { action: 'accept', content: { name: 'Ada' } };
     await raw.result('tasks/update', { taskId, inputResponses: { another: response, __proto__x: response } });
     expect(await hosted.recorded('user.elicitation_result')).toEqual([]);

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { EventOfKind } from '../../schemas/event.ts';
 import { brand } from '../../schemas/ids.ts';
 import { must } from '../../src/client/must.ts';
-import { HOST_CALLS_WAITING_MAX } from '../../schemas/limits.ts';
-import { COUNT, LOOK, MORE_TOOLS, SLOW, type Hosted, newHosted } from '../support/mcp/hosted.ts';
+import { HOST_CALLS_WAITING_MAX, HOST_OPENING_MS } from '../../schemas/limits.ts';
+import { COUNT, INSIDE, LOOK, MORE_TOOLS, SLOW, type Hosted, newHosted } from '../support/mcp/hosted.ts';
 
 let hosted: Hosted;
 afterEach(() => hosted.close());
@@ -28,6 +28,28 @@ describe.each([false, true])('modern: %s', (modern) => {
     const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
     expect(tools[0]).toMatchObject({ description: 'looks', inputSchema: LOOK.input_schema, annotations });
     expect(tools[1]?.outputSchema).toEqual(COUNT.output_schema);
+  });
+
+  test('the list, and a call, wait until the host session is open', async () => {
+    hosted = await newHosted({ tools: [LOOK, INSIDE] });
+    const client = await hosted.connect({ modern });
+    const listed = client.listTools();
+    const called = client.callTool({ name: 'inside', arguments: {} });
+    await vi.waitUntil(() => hosted.ran.length === 1);
+    expect(hosted.host.state().run?.phase).toBe('opening');
+    hosted.release();
+    expect((await listed).tools.map(({ name }) => name)).toEqual(['look', 'inside']);
+    await hosted.passes();
+    expect(await called).toMatchObject({ content: [{ type: 'text', text: 'ran inside' }] });
+  });
+
+  test('a host session that is not opened in time leaves the tools that are there', async () => {
+    hosted = await newHosted({ tools: [LOOK, INSIDE] });
+    const client = await hosted.connect({ modern });
+    const listed = client.listTools();
+    await vi.waitUntil(() => hosted.ran.length === 1);
+    await hosted.clock.advance(HOST_OPENING_MS);
+    expect((await listed).tools.map(({ name }) => name)).toEqual(['look']);
   });
 
   test('a call runs on the bridge, and its result is what the log says', async () => {

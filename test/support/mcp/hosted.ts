@@ -11,7 +11,7 @@ import { BRIDGE } from '../../../schemas/access.ts';
 import type { ConsentPolicy } from '../../../schemas/consent.ts';
 import type { Ingress, IngressEvent } from '../../../schemas/event.ts';
 import { type SessionId, brand } from '../../../schemas/ids.ts';
-import { HOST_WINDOW_MS } from '../../../schemas/limits.ts';
+import { HOST_UNREAD_BYTES_MAX, HOST_WINDOW_MS } from '../../../schemas/limits.ts';
 import type { ToolSpec } from '../../../schemas/tool-spec.ts';
 import { openMemoryBlobs } from '../../../src/blobs/memory-blobs.ts';
 import { must } from '../../../src/client/must.ts';
@@ -47,6 +47,9 @@ const PERSON = tool('ask_user', {
   output_schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
 });
 const TOOLS = [LOOK, COUNT, SLOW, RISKY, PERSON];
+/** Is there only when the host session is open, which `release` lets it be. */
+export const INSIDE = tool('inside', { availability_rules: ['host_session_ready'] });
+const OPENS = 'host.session.open';
 /** Runs until it is stopped. */
 export const HALTS = tool('halts', { interrupt_behavior: 'cancel', parallelism_hint: { parallel_safe: true } });
 /** Asks a person while it runs, and says what the person said. */
@@ -78,7 +81,7 @@ export interface Hosted {
   readonly passes: (calls?: number) => Promise<void>;
   connect(options?: ConnectOptions): Promise<Client>;
   /** Serves two streams until the host closes them. */
-  serve(input: PassThrough, output: PassThrough): Promise<void>;
+  serve(input: PassThrough, output: PassThrough, unreadBytesMax?: number): Promise<void>;
   /** A connection that takes bytes, and the messages that come back. */
   raw(): { readonly input: PassThrough; readonly answers: unknown[] };
   /** Another host of the same session, as after a restart of the server. */
@@ -126,8 +129,8 @@ export async function newHosted({ hostAnswers = false, tools = TOOLS, consent }:
       ...(session === undefined ? { create } : { session }),
     });
     const ends = new AbortController();
-    const serve = (input: PassThrough, output: PassThrough) =>
-      serveHost({ host, clock, key: KEY, hostAnswers, place: '' }, { input, output }, ends.signal);
+    const serve: Hosted['serve'] = (input, output, unreadBytesMax = HOST_UNREAD_BYTES_MAX) =>
+      serveHost({ host, clock, key: KEY, hostAnswers, place: '' }, { input, output, unreadBytesMax }, ends.signal);
     return {
       host,
       clock,
@@ -186,7 +189,7 @@ const executorOf = (ran: string[], released: Promise<void>): Executor => ({
   resumes: true,
   run: async ({ call_id: _id, tool_id }, args, context) => {
     ran.push(`${tool_id} ${JSON.stringify(args)}`);
-    if (tool_id === SLOW.tool_id) await released;
+    if (tool_id === SLOW.tool_id || tool_id === OPENS) await released;
     if (tool_id === HALTS.tool_id) await aborted(context.signal);
     if (tool_id === ASKS.tool_id) return said(await context.ask?.(question('name')));
     if (tool_id === ROUNDS.tool_id) return nextRound(context.resume);
