@@ -133,8 +133,8 @@ describe('in the new protocol', () => {
   });
 
   test.each([
-    ['longer than its form shows', { path: 'x', then: `${' '.repeat(2_500)}; rm -rf src` }],
-    ['stored beside the log', { path: 'x', then: 'y'.repeat(20_000) }],
+    ['longer than its form shows', { path: 'x', rest: `${' '.repeat(2_500)}; rm -rf src` }],
+    ['stored beside the log', { path: 'x', rest: 'y'.repeat(20_000) }],
     ['made longer by marks that a person does not see', { path: '\u202e'.repeat(300) }],
   ])('with --host-answers, arguments that are %s are allowed at refold alone', async (_name, args) => {
     hosted = await newHosted({ hostAnswers: true });
