@@ -2,11 +2,18 @@
 // policies"; Steerable Tools Spec, "ToolMode"). Deny wins over everything (docs/design.md, law 6); the setting for a tool
 // wins over that for its mode; a grant answers a question before it is asked.
 import { digestJson } from '../schemas/canonical.ts';
-import type { ConsentReason, ConsentState, Grant, GrantScope } from '../schemas/consent.ts';
-import type { Digest } from '../schemas/ids.ts';
+import type {
+  ConsentPolicy,
+  ConsentReason,
+  ConsentState,
+  Grant,
+  GrantScope,
+  ToolPermission,
+} from '../schemas/consent.ts';
+import type { Digest, ToolId } from '../schemas/ids.ts';
 import type { JsonObject } from '../schemas/json.ts';
 import { GRANT_STEPS_MAX, GRANT_VALUE_CHARS_MAX } from '../schemas/limits.ts';
-import type { ToolSpec } from '../schemas/tool-spec.ts';
+import { type ToolSpec, toolRunBy } from '../schemas/tool-spec.ts';
 
 export interface ConsentDecision {
   readonly decision: 'allow' | 'ask' | 'deny';
@@ -28,7 +35,7 @@ export function decideConsent(
   work: GrantWork = newGrantWork(),
 ): ConsentDecision {
   const { policy } = consent;
-  const permission = policy.tools[tool.tool_id];
+  const permission = permissionOf(policy, tool);
   const byFlag = isDestructiveBeyondMode(tool) ? policy.modes.destructive : 'allow';
   const when = (holds: boolean, reason: ConsentReason): readonly ConsentReason[] => (holds ? [reason] : []);
   const denied = [
@@ -49,6 +56,15 @@ export function decideConsent(
   if (permission === 'always_allow') return { decision: 'allow', reasons: [...asks, 'session_allows'] };
   const granted = consent.grants.some((grant) => isGranted(grant, tool, args, work));
   return granted ? { decision: 'allow', reasons: [...asks, 'granted'] } : { decision: 'ask', reasons: asks };
+}
+
+/** A tool that runs another one under its own name is denied, and asks, where that one is, and does. */
+function permissionOf({ tools }: ConsentPolicy, { tool_id, executor }: ToolSpec): ToolPermission | undefined {
+  const own = tools[tool_id];
+  const led = toolRunBy(executor);
+  const other = led === null || !Object.hasOwn(tools, led) ? undefined : tools[led as ToolId];
+  if (own === 'deny' || other === 'deny') return 'deny';
+  return other === 'always_ask' ? (own ?? other) : own;
 }
 
 /**

@@ -16,7 +16,7 @@ import type {
 } from '../schemas/tool-set.ts';
 import { isKnownTool } from './registry.ts';
 import { standingOf } from './toolsets/members.ts';
-import type { ToolAvailabilityRule, ToolSpec } from '../schemas/tool-spec.ts';
+import { type ToolAvailabilityRule, type ToolSpec, toolRunBy } from '../schemas/tool-spec.ts';
 
 /** The part of the state that determines the effective set. */
 export type EffectiveToolsInput = Pick<
@@ -246,6 +246,11 @@ function reasonTable(input: EffectiveToolsInput, profile: ToolProfile): (id: Too
     ['disabled_by_session', new Set(session.disable)],
     ['disabled_by_run', new Set(run.disable)],
   ];
+  // Under another name, as in a catalog, a tool that is disabled is so, too.
+  const isDisabled = (id: ToolId, ids: ReadonlySet<string>): boolean => {
+    const executor = input.tool_registry[id]?.executor;
+    return ids.has(id) || (executor !== undefined && ids.has(toolRunBy(executor) ?? ''));
+  };
   return (id) => {
     const standing = standingOf(input.toolsets, id);
     const named = allow.filter(([, ids]) => ids.has(id)).map(([reason]) => reason);
@@ -253,7 +258,7 @@ function reasonTable(input: EffectiveToolsInput, profile: ToolProfile): (id: Too
     const denied: readonly ToolReason[] = [
       ...(standing === 'not_approved' ? (['not_approved'] as const) : []),
       ...(standing === 'changed' ? (['definition_changed'] as const) : []),
-      ...deny.filter(([, ids]) => ids.has(id)).map(([reason]) => reason),
+      ...deny.filter(([, ids]) => ids.size > 0 && isDisabled(id, ids)).map(([reason]) => reason),
     ];
     return {
       candidate: allowed.length > 0 && denied.length === 0,

@@ -26,6 +26,13 @@ export const ToolExecutor = variants('ToolExecutor', 'kind', {
 });
 export type ToolExecutor = TypeOf<typeof ToolExecutor>;
 
+/** The id of the tool that a call of this one really runs, as an entry of a catalog names another tool; null where there is none. */
+export function toolRunBy(executor: ToolExecutor): string | null {
+  if (executor.kind === 'effect') return executor.effect_kind;
+  if (executor.kind === 'skill') return `skill.${executor.skill}`;
+  return executor.kind === 'mcp' ? `mcp.${executor.server}.${executor.tool}` : null;
+}
+
 /**
  * `always`, `host_session_ready`, `host_session_not_ready`, `capability:<name>`, or `offer_exceeded`: more tools are effective
  * than a generate offers. Every rule of a tool must hold.

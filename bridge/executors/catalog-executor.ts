@@ -2,6 +2,7 @@
 // gives that tool another name, description and schema, and this file leads the call to it.
 import type { JsonObject } from '../../schemas/json.ts';
 import { type ToolId, brand } from '../../schemas/ids.ts';
+import { toolRunBy } from '../../schemas/tool-spec.ts';
 import { HELPER_DIRECTORIES, findIn } from '../../src/files/helper-programs.ts';
 import { failedReport } from './call-report.ts';
 import { type CallTarget, type Executor, combineExecutors } from './executors.ts';
@@ -48,9 +49,8 @@ function leading(pattern: string, prefix: string, executors: readonly Executor[]
 
 /** The id of the tool that an entry names; null for one that no executor here can run. */
 function targetOf({ executor }: CallTarget): ToolId | null {
-  if (executor.kind === 'effect') return brand<'ToolId'>(executor.effect_kind);
-  if (executor.kind === 'skill') return brand<'ToolId'>(`skill.${executor.skill}`);
-  return executor.kind === 'mcp' ? brand<'ToolId'>(`mcp.${executor.server}.${executor.tool}`) : null;
+  const target = toolRunBy(executor);
+  return target === null ? null : brand<'ToolId'>(target);
 }
 
 /** The arguments as the tool takes them: an entry may give `host.exec` a shell line in place of a list of arguments. */

@@ -2,7 +2,7 @@
 // other work goes on.
 import type { Digest } from '../../schemas/ids.ts';
 import { SEARCHED_FILES_MAX } from '../../schemas/limits.ts';
-import { hasInSlices } from '../providers/api/wire-body.ts';
+import { hasInSlices } from '../secrets/has-in-slices.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 
 export type SecretFileCheck = (bytes: Uint8Array, ref: Digest) => Promise<boolean>;

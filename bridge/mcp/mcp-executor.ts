@@ -62,7 +62,7 @@ export async function openMcp(options: McpOptions): Promise<Mcp> {
     variables: options.variables,
     ...(options.connect === undefined ? {} : { connect: options.connect }),
     onTools: () => void (version += 1),
-    onElicitOf: elicitFor(running),
+    onElicitOf: elicitFor(running, (name) => servers.all.get(name)),
   });
   const file = await watchConfig(options.configFile, { clock, log, onConfig: (config) => servers.configure(config) });
   const executor: Executor = {
@@ -107,14 +107,17 @@ type RunningCalls = Map<string, Set<CallContext>>;
 
 /** Puts a question of a server (2025-11-25, "Elicitation") to a person, when it can only be about one call. */
 const elicitFor =
-  (running: RunningCalls) =>
+  (running: RunningCalls, serverOf: (name: string) => Server | undefined) =>
   ({ name, title }: Server['settings']): ServerPorts['onElicit'] =>
   async (params) => {
     const calls = [...(running.get(name) ?? [])].filter(({ ask }) => ask !== undefined);
     const question = callQuestionOf(params, title);
     const [only] = calls;
     if (calls.length !== 1 || isLeft(question) || only?.ask === undefined) return { action: 'cancel' };
-    const { action, content } = await only.ask(question.right);
+    // It goes on record before the result does.
+    const hidden = serverOf(name)?.redactor().value(question.right);
+    if (hidden === undefined) return { action: 'cancel' };
+    const { action, content } = await only.ask(hidden);
     return content === undefined ? { action } : { action, content: content as NonNullable<ElicitResult['content']> };
   };
 

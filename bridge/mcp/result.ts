@@ -6,21 +6,25 @@ import { type Json, type JsonObject, isJson, isPlainObject } from '../../schemas
 import { ATTACHMENTS_MAX, ATTACHMENT_BYTES_MAX } from '../../schemas/limits.ts';
 import { type CallReport, failedReport } from '../executors/call-report.ts';
 import type { CallContext } from '../executors/executors.ts';
+import { hasInSlices } from '../secrets/has-in-slices.ts';
+import type { Redactor } from '../secrets/redactor.ts';
 import { boundedContent } from './raw-results.ts';
 import type { SchemaThread } from './schema-thread.ts';
 
 interface ResultPorts {
   readonly context: Pick<CallContext, 'putBlob'>;
   readonly schemas: Pick<SchemaThread, 'valueFault'>;
+  /** Knows the secrets of the server, tokens of a login among them. */
+  readonly redactor: Pick<Redactor, 'has' | 'reach'>;
 }
 
 export async function reportOf(
   result: Readonly<Record<string, unknown>>,
   outputSchema: JsonObject | null,
-  { context, schemas }: ResultPorts,
+  { context, schemas, redactor }: ResultPorts,
 ): Promise<CallReport> {
   const { content, structuredContent, isError } = result;
-  const mapped = await mapContent(Array.isArray(content) ? content : [], context);
+  const mapped = await mapContent(Array.isArray(content) ? content : [], { context, redactor });
   const structured = structuredContent === undefined ? null : structuredOf(structuredContent);
   const text = mapped.lines.join('\n') || (structured === null ? '' : JSON.stringify(structured.value));
   const attachments = mapped.attachments.length === 0 ? {} : { attachments: mapped.attachments };
@@ -64,10 +68,12 @@ interface Mapped {
   readonly attachments: Attachment[];
 }
 
-async function mapContent(content: readonly unknown[], context: ResultPorts['context']): Promise<Mapped> {
+type BytesPorts = Pick<ResultPorts, 'context' | 'redactor'>;
+
+async function mapContent(content: readonly unknown[], ports: BytesPorts): Promise<Mapped> {
   const mapped: Mapped = { lines: [], attachments: [] };
   for (const block of boundedContent(content)) {
-    if (isPlainObject(block)) await mapBlock(block, mapped, context);
+    if (isPlainObject(block)) await mapBlock(block, mapped, ports);
     else mapped.lines.push('[a part that is no content]');
   }
   return mapped;
@@ -75,21 +81,20 @@ async function mapContent(content: readonly unknown[], context: ResultPorts['con
 
 type Block = Readonly<Record<string, unknown>>;
 
-async function mapBlock(block: Block, mapped: Mapped, context: ResultPorts['context']): Promise<void> {
+async function mapBlock(block: Block, mapped: Mapped, ports: BytesPorts): Promise<void> {
   const { type } = block;
   if (type === 'text') mapped.lines.push(textOf(block['text']));
   else if (type === 'image' || type === 'audio') {
-    await mapBytes({ what: type, data: block['data'], mime: block['mimeType'], name: null }, mapped, context);
+    await mapBytes({ what: type, data: block['data'], mime: block['mimeType'], name: null }, mapped, ports);
   } else if (type === 'resource_link') mapped.lines.push(linkLine(block));
-  else if (type === 'resource' && isPlainObject(block['resource']))
-    await mapResource(block['resource'], mapped, context);
+  else if (type === 'resource' && isPlainObject(block['resource'])) await mapResource(block['resource'], mapped, ports);
   else mapped.lines.push(`[a part of the unknown type ${shortly(type)}]`);
 }
 
-async function mapResource(resource: Block, mapped: Mapped, context: ResultPorts['context']): Promise<void> {
+async function mapResource(resource: Block, mapped: Mapped, ports: BytesPorts): Promise<void> {
   const { uri, mimeType: mime, text, blob } = resource;
   if (typeof text === 'string') mapped.lines.push(`[resource ${shortly(uri)}]`, textOf(text));
-  else await mapBytes({ what: 'resource', data: blob, mime, name: shortly(uri) }, mapped, context);
+  else await mapBytes({ what: 'resource', data: blob, mime, name: shortly(uri) }, mapped, ports);
 }
 
 interface Bytes {
@@ -103,7 +108,7 @@ interface Bytes {
 async function mapBytes(
   { what, data, mime, name }: Bytes,
   mapped: Mapped,
-  context: ResultPorts['context'],
+  { context, redactor }: BytesPorts,
 ): Promise<void> {
   const label = `${what}${name === null ? '' : ` ${name}`} of the type ${shortly(mime ?? 'unknown')}`;
   if (typeof data !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(data)) {
@@ -113,6 +118,10 @@ async function mapBytes(
   const bytes = Buffer.from(data, 'base64');
   if (bytes.length > ATTACHMENT_BYTES_MAX || bytes.length === 0) {
     mapped.lines.push(`[${label}: ${bytes.length} bytes, which are not kept]`);
+    return;
+  }
+  if (await hasInSlices(bytes, redactor)) {
+    mapped.lines.push(`[${label}: it holds a secret, and is not kept]`);
     return;
   }
   const media: MediaType | null = sniffMediaType(bytes.subarray(0, 64));

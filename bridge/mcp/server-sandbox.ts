@@ -4,9 +4,10 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { COMMAND_TMP_BYTES_MAX, PROBE_MS_MAX } from '../../schemas/limits.ts';
 import { findHelper } from '../../src/files/helper-programs.ts';
+import { dataDirectoriesNear, isDataDirectory, ownPlaces } from '../../src/files/own-places.ts';
 import type { StdioSettings } from '../../src/toolsets/mcp-config-transport.ts';
 import { systemMounts } from '../host/exec/bwrap-arguments.ts';
 import { commandIdentity } from '../host/exec/command-identity.ts';
@@ -14,7 +15,7 @@ import { programDirectories } from '../host/exec/find-program.ts';
 import { startGate } from '../host/exec/keeper.ts';
 import { keyringFilter, withDescriptor } from '../host/exec/keyring-filter.ts';
 import type { Launch } from '../host/exec/sandbox.ts';
-import { isWithin } from '../host/workspace/mounts.ts';
+import { isWithin, pathsShowing, readMounts } from '../host/workspace/mounts.ts';
 import type { Owner } from '../host/workspace/workspace.ts';
 
 /** How a server is started. */
@@ -32,7 +33,7 @@ export function launchOf(settings: StdioSettings, hidden: readonly string[]): Se
   const bwrap = settings.sandbox.level === 'none' || process.platform !== 'linux' ? null : findHelper('bwrap');
   const filter = keyringFilter();
   if (bwrap !== null && works(bwrap, { network: settings.sandbox.network, identity, filter })) {
-    const flags = flagsOf(settings, hidden, filter !== null);
+    const flags = flagsOf(settings, hidden, { identity, filtered: filter !== null });
     const argv = [
       ...startGate('keep'),
       bwrap,
@@ -86,7 +87,7 @@ const isolation = (network: boolean, filtered: boolean): readonly string[] => [
 function flagsOf(
   { command, args, cwd, sandbox }: StdioSettings,
   hidden: readonly string[],
-  filtered: boolean,
+  { identity, filtered }: { readonly identity: Owner | null; readonly filtered: boolean },
 ): string[] {
   const { network, read, write } = sandbox;
   const system = systemMounts(true);
@@ -112,7 +113,7 @@ function flagsOf(
     ...outermost.flatMap((path) => ['--ro-bind-try', path, path]),
     ...links.flatMap((path) => (shownFor(path) === null ? [] : ['--symlink', realpathSync(path), path])),
     ...write.flatMap((path) => ['--bind-try', path, path]),
-    ...hidden.flatMap((path) => hide(path, [...outermost, ...write])),
+    ...coverFlags(hidden, [...system.shown, ...outermost, ...write], identity),
     '--chdir',
     cwd ?? '/tmp',
   ];
@@ -132,10 +133,51 @@ const NETWORK_FILES = [
   '/etc/group',
 ];
 
-function hide(path: string, shown: readonly string[]): readonly string[] {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || !shown.some((at) => isWithin(path, at))) return [];
-  return stats.isDirectory() ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
+/** What lies at a path of the sandbox. */
+interface Shown {
+  readonly at: string;
+  /** Without links. */
+  readonly real: string;
+}
+
+/**
+ * Covers what no server may see wherever these paths show it, or a part of it: by a link, by a bind mount, by itself. That is
+ * what is named, what this process keeps, and the data directories of other engines.
+ */
+function coverFlags(hidden: readonly string[], paths: readonly string[], identity: Owner | null): readonly string[] {
+  const shown = paths.filter((path) => existsSync(path)).map((at): Shown => ({ at, real: realpathSync(at) }));
+  const near = shown.flatMap(({ real }) =>
+    [real, ...dataDirectoriesNear(real)].filter((path) => isDataDirectory(path) && !isShut(path, real, identity)),
+  );
+  const named = [...hidden, ...ownPlaces()].filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  const mounts = readMounts();
+  const places = [...new Set([...named, ...near])].flatMap((real) => pathsShowing(real, mounts));
+  const covered = new Set(places.flatMap((place) => shown.flatMap((one) => coverIn(one, place))));
+  return [...covered]
+    .filter((path) => ![...covered].some((other) => other !== path && isWithin(path, other)))
+    .flatMap(cover);
+}
+
+/** Whether a directory on the way lets its owner alone on, who is not the user that the server runs as. */
+function isShut(path: string, from: string, identity: Owner | null): boolean {
+  for (let at = dirname(path); identity !== null && isWithin(at, from); at = dirname(at)) {
+    const { mode, uid } = statSync(at);
+    if (uid !== identity.uid && (mode & 0o011) === 0) return true;
+    if (at === '/') break;
+  }
+  return false;
+}
+
+/** The path of the sandbox at which this shows a place, or lies in it. */
+function coverIn({ at, real }: Shown, place: string): readonly string[] {
+  if (isWithin(place, real)) return [join(at, relative(real, place))];
+  return isWithin(real, place) ? [at] : [];
+}
+
+function cover(path: string): readonly string[] {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return [];
+  return found.isDirectory() ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
 }
 
 /**

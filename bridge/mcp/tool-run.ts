@@ -100,7 +100,7 @@ async function callOnce(run: ToolRun, first: CallExtras): Promise<CallReport | C
     const raw = rawOf(answer);
     if (raw !== null) return await waitForNew(run, raw);
     if (answer['resultType'] !== 'input_required')
-      return await reportOf(answer, tool.outputSchema, { context, schemas });
+      return await reportOf(answer, tool.outputSchema, { context, schemas, redactor: server.redactor() });
     const { inputRequests, requestState } = answer;
     const state = typeof requestState === 'string' ? requestState : null;
     const requests = isPlainObject(inputRequests) ? inputRequests : {};
@@ -126,8 +126,9 @@ function asked(
 async function waitForNew(run: ToolRun, raw: Readonly<Record<string, unknown>>): Promise<CallReport | CallAsk> {
   const handle = handleOf(raw);
   if (handle === null) return failedReport('invalid_output', 'the server made a task whose id cannot be noted');
-  // On record before it is waited for: if this bridge is lost, the next one waits for the same task.
-  await run.context.note?.(noteOf(handle));
+  const note = noteOf(handle);
+  // On record before it is waited for: if this bridge is lost, the next one waits for the same task. No secret goes there.
+  if (run.server.redactor().text(note) === note) await run.context.note?.(note);
   return await waitFor(run, handle, null);
 }
 
@@ -171,11 +172,15 @@ interface Look {
 
 /** Null while the task goes on; then it has waited before it returns. */
 async function lookAt(run: ToolRun, handle: TaskHandle, { client, left }: Look): Promise<CallReport | CallAsk | null> {
-  const { tool, context, schemas, clock } = run;
+  const { server, tool, context, schemas, clock } = run;
   const { status, pollMs, said } = await taskState(client, handle, context.signal);
   if (status === 'failed' || status === 'cancelled') return ofTask(status, said);
   const resultOf = (result: unknown) =>
-    reportOf(isPlainObject(result) ? result : {}, tool.outputSchema, { context, schemas });
+    reportOf(isPlainObject(result) ? result : {}, tool.outputSchema, {
+      context,
+      schemas,
+      redactor: server.redactor(),
+    });
   if (handle.form === 'extension') {
     if (status === 'completed') return await resultOf(said['result']);
     if (status === 'input_required') {

@@ -7,6 +7,7 @@ import { CALL_TIMEOUT_MS_MAX, DESCRIPTION_CHARS_MAX, OUTPUT_BYTES_MAX } from '..
 import { pointerSegment } from '../../schemas/rejection.ts';
 import { ToolSpec } from '../../schemas/tool-spec.ts';
 import { nameWithin } from '../files/tool-names.ts';
+import { defaultToolPackage } from '../toolsets/default-package.ts';
 import type { DefinedTool } from '../skills/skill-tools.ts';
 import { type EntryFault, type FieldReader, readFields } from './field-reader.ts';
 import { type Implementation, type KnownSkills, readImplementation } from './implementations.ts';
@@ -113,6 +114,11 @@ function ownEntry(value: JsonObject, entry: FieldReader): CatalogTool | null {
   if (executor === undefined) entry.fault('/executor', 'is required: what settles a call, such as {"kind":"custom"}');
   else if (isPlainObject(executor) && executor['kind'] === 'workflow')
     entry.fault('/executor/kind', 'must not be "workflow"; name the tool of refold with "implementation"');
+  else if (isPlainObject(executor) && isOwnEffect(executor['effect_kind']))
+    entry.fault(
+      '/executor/effect_kind',
+      'is a tool of refold; name it with "implementation", so that it keeps its mode and its questions',
+    );
   if (entry.faults.length > 0 || name === null || description === null || input_schema === undefined) return null;
   const spec = defineTool({
     ...(value as Partial<ToolDefinition>),
@@ -124,6 +130,10 @@ function ownEntry(value: JsonObject, entry: FieldReader): CatalogTool | null {
   for (const { at, message } of specFaults(spec)) entry.fault(at, message);
   return entry.faults.length > 0 ? null : { name, kind: 'tool', spec, definition: definitionOf(value, spec) };
 }
+
+/** What it may do is known, and no entry says it otherwise. */
+const isOwnEffect = (kind: Json | undefined): boolean =>
+  defaultToolPackage().registry.some(({ executor }) => executor.kind === 'effect' && executor.effect_kind === kind);
 
 /** The faults of all fields: each that is wrong is left out, and the rest is looked at again. */
 function specFaults(spec: ToolSpec): readonly EntryFault[] {

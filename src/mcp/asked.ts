@@ -11,8 +11,9 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Clock } from '../clock.ts';
+import type { PersonEffect } from '../core/status.ts';
 import type { Host } from './host.ts';
-import type { CallToken } from './questions.ts';
+import { type CallToken, isShownWhole } from './questions.ts';
 
 export interface McpServerOptions {
   readonly host: Host;
@@ -43,8 +44,9 @@ const capabilitiesOf = ({ context, server }: Asked): ClientCapabilities | undefi
 /** Whether the host shows its person a form. */
 export const canShow = (asked: Asked): boolean => capabilitiesOf(asked)?.elicitation !== undefined;
 
-/** Whether what the person of the host fills in counts. */
-export const canAnswer = (asked: Asked): boolean => asked.hostAnswers && canShow(asked);
+/** Whether what the person of the host fills in counts: where the form shows all that it would allow. */
+export const canAnswer = (asked: Asked, action: PersonEffect): boolean =>
+  asked.hostAnswers && canShow(asked) && isShownWhole(action);
 
 /** Whether the host takes tasks of the extension. */
 export const takesTasks = (asked: Asked): boolean =>

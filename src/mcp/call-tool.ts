@@ -129,7 +129,8 @@ const behindMessage = (behind: Behind, place: string): string =>
 async function ask(asked: Asked, action: PersonEffect): Promise<Answered> {
   const { codec, context, place } = asked;
   const message = asksMessage(action, place);
-  if (!isModern(asked) && !canAnswer(asked)) return errorResult('waits_for_person', `${message}. Then call again.`);
+  if (!isModern(asked) && !canAnswer(asked, action))
+    return errorResult('waits_for_person', `${message}. Then call again.`);
   const state = await codec.mint(tokenOf(action), context);
-  return canAnswer(asked) ? askHost(action, state) : tellHost(`${message}.`, state, canShow(asked));
+  return canAnswer(asked, action) ? askHost(action, state) : tellHost(`${message}.`, state, canShow(asked));
 }

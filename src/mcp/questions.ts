@@ -8,8 +8,9 @@ import type { BatchId, CallId, Digest, SessionId } from '../../schemas/ids.ts';
 import { type Json, type JsonObject, isPlainObject } from '../../schemas/json.ts';
 import { shownArguments } from '../../schemas/tool-call.ts';
 import { allowing, denying, eliciting, fulfilling } from '../core/answers.ts';
-import { type PersonEffect, isElicitation, questionDigest } from '../core/status.ts';
+import { type PersonEffect, type RequiredAction, isElicitation, questionDigest } from '../core/status.ts';
 import { commandFor } from '../shown/shell-word.ts';
+import { visible } from '../shown/visible.ts';
 
 /** What a host brings back when it goes on with a call: which call it was, and which question it was asked. */
 export interface CallToken {
@@ -83,18 +84,26 @@ function messageOf(action: PersonEffect): string {
   if (isElicitation(action)) {
     const { message, url, from } = action.asked;
     const asks = from === undefined ? '' : `${from} asks: `;
-    return `${asks}${message}${url === undefined ? '' : ` (${url})`}`;
+    return visibleLines(`${asks}${message}${url === undefined ? '' : ` (${url})`}`);
   }
   if (action.kind === 'agent.custom_tool_use') {
     const message = action.arguments?.['message'];
-    if (typeof message === 'string' && message !== '') return message;
+    if (typeof message === 'string' && message !== '') return visibleLines(message);
   }
-  const shown = JSON.stringify(shownArguments(action)).slice(0, SHOWN_CHARS);
   const what = action.kind === 'agent.tool_use' ? 'May it run?' : 'What is its result?';
-  return `${action.tool_name} with ${shown} (${action.arguments_digest}). ${what}`;
+  return `${action.tool_name} with ${argumentsText(action).slice(0, SHOWN_CHARS)} (${action.arguments_digest}). ${what}`;
 }
 
-/** Characters of the arguments in a question; the digest names all of them. */
+/** A text of others, whose lines stay: no mark of it hides or turns what the form says. */
+const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n');
+
+/** Whether the form of a host shows every argument of the call that it would allow; else a person answers at refold. */
+export const isShownWhole = (action: PersonEffect): boolean =>
+  action.kind !== 'agent.tool_use' || (!('arguments_ref' in action) && argumentsText(action).length <= SHOWN_CHARS);
+
+const argumentsText = (action: RequiredAction): string => visible(JSON.stringify(shownArguments(action)));
+
+/** Characters of the arguments in a question. */
 const SHOWN_CHARS = 2_000;
 
 function formOf(action: PersonEffect): object {
@@ -135,6 +144,7 @@ interface Given {
 
 /** What the person of the host answered; null when they did not. */
 export function hostAnswer(action: PersonEffect, responses: unknown, { by, key }: Given): Ingress | null {
+  if (!isShownWhole(action)) return null;
   const response = isPlainObject(responses) && Object.hasOwn(responses, key) ? responses[key] : undefined;
   if (!isPlainObject(response)) return null;
   const { action: chosen } = response;

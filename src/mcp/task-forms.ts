@@ -3,14 +3,15 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { CallStatus } from '../../schemas/state.ts';
 import { HOST_POLL_MS } from '../../schemas/limits.ts';
+import type { PersonEffect } from '../core/status.ts';
 import type { FoundCall, OpenCall } from './call-answer.ts';
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
 /** `canAnswer`: the person of the host answers what the call asks. */
-export function taskStatusOf(found: FoundCall, canAnswer: boolean): TaskStatus {
+export function taskStatusOf(found: FoundCall, canAnswer: (action: PersonEffect) => boolean): TaskStatus {
   if (found.kind === 'ended') return ENDINGS[found.call.status] ?? 'completed';
-  return found.call.action !== null && canAnswer ? 'input_required' : 'working';
+  return found.call.action !== null && canAnswer(found.call.action) ? 'input_required' : 'working';
 }
 
 /** A tool that fails has a result all the same. What has none: a call that was cancelled, and one of unknown outcome. */

@@ -17,7 +17,7 @@ import { type PersonEffect, questionDigest } from '../core/status.ts';
 import { type Asked, type McpServerOptions, TASKS_EXTENSION, canAnswer, hostName, takesTasks } from './asked.ts';
 import type { FoundCall } from './call-answer.ts';
 import { asksMessage, hostAnswer, hostForm } from './questions.ts';
-import { type TaskFields, taskFields, taskStatusOf } from './task-forms.ts';
+import { type TaskFields, type TaskStatus, taskFields, taskStatusOf } from './task-forms.ts';
 import { outputSchemaOf } from './tool-list.ts';
 import { toolResult } from './tool-result.ts';
 
@@ -47,7 +47,7 @@ const anything = {
 const MODERN: Readonly<Record<string, Handler>> = {
   'tasks/get': async (asked, params) => {
     const found = await declared(asked, params);
-    const status = taskStatusOf(found, canAnswer(asked));
+    const status = statusOf(asked, found);
     const fields = { ...taskFields(found, status, true), ...standing(asked, found) };
     if (found.kind === 'ended') {
       const result = status === 'cancelled' ? undefined : await resultOf(asked, found);
@@ -62,7 +62,7 @@ const MODERN: Readonly<Record<string, Handler>> = {
   'tasks/update': async (asked, params) => {
     const found = await declared(asked, params);
     const action = found.kind === 'task' ? found.call.action : null;
-    if (action === null || !canAnswer(asked)) return {};
+    if (action === null || !canAnswer(asked, action)) return {};
     const given = { by: hostName(asked), key: keyOf(action) };
     const event = hostAnswer(action, asked.context.mcpReq.inputResponses, given);
     const refused = event === null ? null : await asked.host.submit(event);
@@ -107,14 +107,17 @@ const LEGACY: Readonly<Record<string, Handler>> = {
 };
 
 const shown = (asked: Asked, call: FoundCall): TaskFields => ({
-  ...taskFields(call, taskStatusOf(call, canAnswer(asked)), false),
+  ...taskFields(call, statusOf(asked, call), false),
   ...standing(asked, call),
 });
+
+const statusOf = (asked: Asked, found: FoundCall): TaskStatus =>
+  taskStatusOf(found, (action) => canAnswer(asked, action));
 
 /** What an open call waits for, when the host cannot answer it. */
 function standing(asked: Asked, found: FoundCall): { readonly statusMessage?: string } {
   const action = found.kind === 'task' ? found.call.action : null;
-  return action === null || canAnswer(asked) ? {} : { statusMessage: asksMessage(action, asked.place) };
+  return action === null || canAnswer(asked, action) ? {} : { statusMessage: asksMessage(action, asked.place) };
 }
 
 /** Unique in the life of a call: a call may ask the same twice, and an answer counts for one question. */
@@ -151,7 +154,7 @@ async function untilEnded(asked: Asked, task: FoundCall): Promise<EndedTask> {
   const { signal } = asked.context.mcpReq;
   while (current.kind === 'task') {
     const { action, handle } = current.call;
-    if (action !== null && canAnswer(asked)) await askPerson(asked, action);
+    if (action !== null && canAnswer(asked, action)) await askPerson(asked, action);
     await asked.host.calls.changed(handle, action === null ? null : questionDigest(action), signal);
     if (signal.aborted) throw new ProtocolError(ProtocolErrorCode.InternalError, 'the request was cancelled');
     current = await found(asked, { taskId: handle });

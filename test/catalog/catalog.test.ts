@@ -204,6 +204,19 @@ describe('faults', () => {
       '/tool_id',
       /must begin with "catalog\."/,
     ],
+    'a tool of refold with another mode': [
+      {
+        tool_name: 'peek',
+        tool_id: 'catalog.platform.peek',
+        description: 'Looks.',
+        input_schema: { type: 'object' },
+        executor: { kind: 'effect', effect_kind: 'host.exec' },
+        mode: 'read',
+        read_only: true,
+      },
+      '/executor/effect_kind',
+      /name it with "implementation"/,
+    ],
     'a workflow': [
       {
         tool_name: 'y',

@@ -132,6 +132,36 @@ describe('in the new protocol', () => {
     expect((await called) as Text).toMatchObject({ content: [{ text: 'ran risky' }] });
   });
 
+  test.each([
+    ['longer than its form shows', { path: 'x', rest: `${' '.repeat(2_500)}; rm -rf src` }],
+    ['stored beside the log', { path: 'x', rest: 'y'.repeat(20_000) }],
+    ['made longer by marks that a person does not see', { path: '\u202e'.repeat(300) }],
+  ])('with --host-answers, arguments that are %s are allowed at refold alone', async (_name, args) => {
+    hosted = await newHosted({ hostAnswers: true });
+    const { client, asked } = await answering([{ action: 'accept', content: { decision: 'allow' } }]);
+    const called = client.callTool({ name: 'risky', arguments: args });
+    await hosted.passes();
+    await vi.waitUntil(() => asked.length === 1);
+    expect(asked[0]).toMatchObject({
+      message: expect.stringContaining('refold approve') as string,
+      requestedSchema: { properties: {} },
+    });
+    await vi.waitUntil(() => hosted.clock.pending() === 1);
+    expect(await hosted.recorded('user.tool_confirmation')).toEqual([]);
+    expect(hosted.ran).toEqual([]);
+    await hosted.host.submit(denying(first(), 'operator'));
+    expect((await called).isError).toBe(true);
+  });
+
+  test('with --host-answers, marks that a person does not see are shown', async () => {
+    hosted = await newHosted({ hostAnswers: true });
+    const { client, asked } = await answering([{ action: 'decline' }]);
+    const called = client.callTool({ name: 'risky', arguments: { path: 'a\u202eb' } });
+    await hosted.passes();
+    await called;
+    expect(asked).toMatchObject([{ message: expect.stringContaining('a<U+202E>b') as string }]);
+  });
+
   test('a call for a person is filled in at the host, as its output schema says', async () => {
     hosted = await newHosted({ hostAnswers: true });
     const { client, asked } = await answering([{ action: 'accept', content: { name: 'Ada' } }]);

@@ -64,6 +64,29 @@ describe('reasons', () => {
     ]);
   });
 
+  test.each([
+    ['effect', { kind: 'effect', effect_kind: 'host.exec' }, 'host.exec'],
+    ['skill', { kind: 'skill', skill: 'deploy' }, 'skill.deploy'],
+    ['mcp', { kind: 'mcp', server: 'hub', tool: 'remove' }, 'mcp.hub.remove'],
+  ] as const)(
+    'a tool under another name (%s) is denied, and asks, where the tool that it runs does',
+    (_kind, executor, id) => {
+      const alias = ofMode('external', { executor });
+      const own = alias.tool_id;
+      const to = (tools: object) => decided(policyOf({ ...CONSENT_PRESETS.allow_all, tools }), alias).decision;
+      expect(to({ [id]: 'deny' })).toBe('deny');
+      expect(to({ [id]: 'deny', [own]: 'always_allow' })).toBe('deny');
+      expect(to({ [id]: 'always_allow', [own]: 'deny' })).toBe('deny');
+      expect(to({ [id]: 'always_ask' })).toBe('ask');
+      expect(to({ [id]: 'always_ask', [own]: 'always_allow' })).toBe('allow');
+      expect(to({})).toBe('allow');
+      const asking = ofMode('external', { executor, permission_policy: 'always_ask' });
+      expect(
+        decided(policyOf({ ...CONSENT_PRESETS.allow_all, tools: { [id]: 'always_allow' } }), asking).decision,
+      ).toBe('ask');
+    },
+  );
+
   test('the destructive flag does not count for commands and custom tools', () => {
     expect(decided(strict, ofMode('local', { destructive: true }))).toEqual({ decision: 'allow', reasons: [] });
     const byHand = ofMode('safe_write', { destructive: true, executor: { kind: 'custom' } });

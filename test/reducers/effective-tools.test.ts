@@ -132,6 +132,19 @@ describe('overrides', () => {
     expect(reasonsOf(run, 'spare')).toContain(`disabled_by_${denying}`);
   });
 
+  test('disable takes a tool that runs the disabled one under its own name, too', () => {
+    const alias = tool('alias', { executor: { kind: 'effect', effect_kind: 'spare' } });
+    const { registry, ...rest } = testPackage();
+    const aliased = session({
+      tool_package: { ...rest, registry: [...registry, alias], profiles: [profileOf('all', [READ, SPARE, alias])] },
+    });
+    expect(aliased.toolIds()).toEqual(['read', 'spare', 'alias']);
+    const run = set(aliased.runRequested(), 'run', { disable: ['spare'], force: ['alias'] });
+    expect(run.toolIds()).toEqual(['read']);
+    expect(reasonsOf(run, 'alias')).toContain('disabled_by_run');
+    expect(set(aliased, 'session', { disable: ['alias'] }).toolIds()).toEqual(['read', 'spare']);
+  });
+
   test('force does not make an unavailable tool available', () => {
     const forced = set(few, 'session', { force: ['hosted'] });
     expect(forced.toolIds()).not.toContain('hosted');

@@ -40,10 +40,9 @@ export async function openCallback(port: number | null): Promise<Callback> {
   }
 
   const server = createServer((request, response) => {
-    const at = new URL(request.url ?? '/', 'http://127.0.0.1');
-    const isHere = request.method === 'GET' && at.pathname === PATH;
-    const fault = isHere ? take(at.searchParams) : null;
-    if (!isHere) page(response, 404, 'There is nothing here.');
+    const params = request.method === 'GET' ? paramsOf(request.url) : null;
+    const fault = params === null ? null : take(params);
+    if (params === null) page(response, 404, 'There is nothing here.');
     else if (fault === null) page(response, 200, 'refold has got the answer. You may close this page.');
     else page(response, 400, `This answer is not taken: ${fault}.`);
   });
@@ -77,6 +76,12 @@ export async function openCallback(port: number | null): Promise<Callback> {
 }
 
 const PATH = '/callback';
+
+/** Null for every other place, and for what is no address: any program and any page of this machine can ask for one. */
+function paramsOf(url = ''): URLSearchParams | null {
+  const at = URL.canParse(url, 'http://127.0.0.1') ? new URL(url, 'http://127.0.0.1') : null;
+  return at?.pathname === PATH ? at.searchParams : null;
+}
 
 /** No text of a request is shown. */
 function page(response: ServerResponse, status: number, text: string): void {

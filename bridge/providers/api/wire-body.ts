@@ -4,7 +4,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Digest, brand } from '../../../schemas/ids.ts';
-import type { Redactor } from '../../secrets/redactor.ts';
 import type { GenerateRequest, Message, MessageAttachment } from '../provider.ts';
 import type { Dialect, RequestTarget, WireRequest } from './dialect.ts';
 
@@ -76,16 +75,4 @@ export async function digestInSlices(bytes: Buffer): Promise<Digest> {
     hash.update(bytes.subarray(at, at + SLICE_BYTES));
   }
   return brand<'Digest'>(`sha256:${hash.digest('hex')}`);
-}
-
-/** Whether a secret is in the bytes: slices overlap by the longest one. */
-export async function hasInSlices(
-  bytes: Uint8Array,
-  { has, reach }: Pick<Redactor, 'has' | 'reach'>,
-): Promise<boolean> {
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    if (at > 0) await nextTurn();
-    if (has(bytes.subarray(Math.max(0, at - reach), at + SLICE_BYTES))) return true;
-  }
-  return false;
 }

@@ -8,7 +8,8 @@ import type { ProviderExchange } from '../provider.ts';
 import type { CollectedBytes } from './collected-bytes.ts';
 import type { RequestTarget } from './dialect.ts';
 import { ENCODERS } from './dialects.ts';
-import { digestInSlices, hasInSlices } from './wire-body.ts';
+import { hasInSlices } from '../../secrets/has-in-slices.ts';
+import { digestInSlices } from './wire-body.ts';
 
 /** An attempt as it goes on. */
 export interface WireAttempt {

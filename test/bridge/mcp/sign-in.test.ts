@@ -1,7 +1,9 @@
 // A person signs in at an MCP server; bridges use the login; whatever the servers do, what was obtained goes nowhere else.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Keeper, openKeeper } from '../../../bridge/host/exec/keeper.ts';
@@ -26,6 +28,23 @@ beforeEach(() => {
 afterEach(() => {
   keeper.close();
   rmSync(directory, { recursive: true, force: true });
+});
+
+test('what is no address of a page is answered like any other: a login goes on', async () => {
+  const callback = await openCallback(null);
+  const { port } = new URL(callback.uri);
+  try {
+    for (const target of ['//', '//:', 'http://[', '*', '/']) {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.end(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 404 /);
+    }
+    const answer = callback.answer('the-state');
+    expect((await fetch(`${callback.uri}?state=the-state&code=c`)).status).toBe(200);
+    expect((await answer).get('code')).toBe('c');
+  } finally {
+    await callback.close();
+  }
 });
 
 function settingsOf(url: string, oauth?: JsonObject): HttpSettings {

@@ -1,5 +1,6 @@
 // Local MCP servers as real processes: what they list, what calls of their tools answer, how they are confined.
 import { describe, expect, test } from 'vitest';
+import type { CallQuestion } from '../../../schemas/elicitation.ts';
 import { mcpServerName } from '../../../src/toolsets/mcp-names.ts';
 import { open, raw } from '../../support/mcp/opened.ts';
 
@@ -37,6 +38,28 @@ describe('its confinement', () => {
     await opened.logged('mcp_server_ready');
     expect((await opened.call('mcp.s.echo')).text).toBe('the token is ‹secret›');
     expect(JSON.stringify(opened.log)).not.toContain(secret);
+  });
+
+  test('a file with a secret of it is not kept', async () => {
+    const secret = 'the-secret-of-this-test';
+    const server = raw('secret_file', '', { env: { API_TOKEN: '${env:MINE}' } });
+    await using opened = await open({ s: server }, { MINE: secret });
+    await opened.logged('mcp_server_ready');
+    expect((await opened.call('mcp.s.echo')).text).toMatch(/it holds a secret, and is not kept\]$/);
+    expect(opened.blobs.size).toBe(0);
+  });
+
+  test('a question shows no secret of it', async () => {
+    const server = raw('secret_question', '', { env: { API_TOKEN: '${env:MINE}' } });
+    await using opened = await open({ s: server }, { MINE: 'the-secret-of-this-test' });
+    await opened.logged('mcp_server_ready');
+    const asked: string[] = [];
+    const ask = ({ message }: CallQuestion) => {
+      asked.push(message);
+      return Promise.resolve({ action: 'decline' } as const);
+    };
+    await opened.call('mcp.s.echo', {}, { ask });
+    expect(asked).toEqual(['Is ‹secret› yours?']);
   });
 
   test('it sees neither the configuration nor a home, and changes only what it may write', async () => {

@@ -40,8 +40,19 @@ export interface Opened extends AsyncDisposable {
 /** A report, or a question with which the attempt ended: then `ask` and `state`. */
 export type Answered = CallReport & Partial<CallAsk>;
 
-export async function open(servers: JsonObject, variables: Record<string, string> = {}): Promise<Opened> {
-  const directory = mkdtempSync(join(tmpdir(), 'refold-mcp-'));
+export interface Place {
+  /** Where the directory lies that no server may see. */
+  readonly within?: string;
+  /** The name by which it is kept from them. */
+  readonly nameOf?: (directory: string) => string;
+}
+
+export async function open(
+  servers: JsonObject,
+  variables: Record<string, string> = {},
+  { within = tmpdir(), nameOf = (directory) => directory }: Place = {},
+): Promise<Opened> {
+  const directory = mkdtempSync(join(within, 'refold-mcp-'));
   const configFile = join(directory, 'mcp.json');
   const configure = (all: JsonObject): void => writeFileSync(configFile, JSON.stringify({ mcpServers: all }));
   configure(servers);
@@ -52,7 +63,7 @@ export async function open(servers: JsonObject, variables: Record<string, string
     configFile,
     owner: brand('mcp-test'),
     variables,
-    hidden: [directory],
+    hidden: [nameOf(directory)],
     logins: openLogins(join(directory, 'mcp-logins')),
     clock: systemClock,
     random: () => 0,

@@ -188,6 +188,15 @@ const TRICKS = {
   plain: {},
   variables: calling(({ id }) => answer(id, text(JSON.stringify(process.env)))),
   secret: calling(({ id }) => answer(id, text(`the token is ${process.env.API_TOKEN}`))),
+  secret_file: calling(({ id }) => {
+    const blob = Buffer.from(`\0 the token is ${process.env.API_TOKEN}`).toString('base64');
+    answer(id, { content: [{ type: 'resource', resource: { uri: 'file:///a', blob } }] });
+  }),
+  secret_question: calling(({ id }) => {
+    const params = { ...form('city'), message: `Is ${process.env.API_TOKEN} yours?` };
+    write({ jsonrpc: '2.0', id: 'e1', method: 'elicitation/create', params });
+    waiting.set('e1', ({ result, error }) => answer(id, text(JSON.stringify(result ?? error.code))));
+  }),
   files: calling(async ({ id, params }) => {
     const { readFile, writeFile } = await import('node:fs/promises');
     const { path, write: content } = params.arguments;

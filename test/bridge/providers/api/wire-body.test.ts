@@ -2,7 +2,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadDialect } from '../../../../bridge/providers/api/dialects.ts';
-import { digestInSlices, encodeInSlices, hasInSlices } from '../../../../bridge/providers/api/wire-body.ts';
+import { digestInSlices, encodeInSlices } from '../../../../bridge/providers/api/wire-body.ts';
+import { hasInSlices } from '../../../../bridge/secrets/has-in-slices.ts';
 import type { Message } from '../../../../bridge/providers/provider.ts';
 import { createRedactor } from '../../../../bridge/secrets/redactor.ts';
 import { digestText } from '../../../../schemas/canonical.ts';
