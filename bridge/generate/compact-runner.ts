@@ -45,6 +45,8 @@ export function newCompactRunner(options: GenerateRunnerOptions): CompactRunner 
   ): Promise<Ingress> {
     const { session_id, run_id, turn, through } = effect;
     const whole = await readConversation(effect, blobs, signal);
+    // What was not read before the work was stopped is missing in the conversation.
+    signal.throwIfAborted();
     // Redacted as a whole, before any cut that could divide a secret.
     const conversation = redactor.value(whole);
     cut.request = conversation !== whole;

@@ -72,6 +72,8 @@ export function newGenerateRunner(options: GenerateRunnerOptions): GenerateRunne
     };
     const whole = await requestOf(effect, { blobs, signal, withheld: withholding });
     const request = await withoutSecrets(whole);
+    // What was not read before the work was stopped is missing in the request.
+    signal.throwIfAborted();
     cut.request ||= request !== whole;
     const { session_id, run_id, turn } = effect;
     const sizes = { messages: request.messages.length, tools: request.tools.length };

@@ -80,28 +80,41 @@ const BEGINNING_CHARS_MIN = 3;
 function scoreOf(tool: ToolSpec, query: readonly string[]): number {
   const { name, description } = searchedWords(tool);
   return query.reduce((sum, word) => {
+    const [inName, inDescription] = [nearest(name, word), nearest(description, word)];
     const begins = (other: string): boolean => word.length >= BEGINNING_CHARS_MIN && other.startsWith(word);
-    if (name.has(word)) return sum + SCORES.name;
-    if ([...name].some(begins)) return sum + SCORES.nameBegins;
-    if (description.has(word)) return sum + SCORES.description;
-    return [...description].some(begins) ? sum + SCORES.descriptionBegins : sum;
+    if (inName === word) return sum + SCORES.name;
+    if (begins(inName)) return sum + SCORES.nameBegins;
+    if (inDescription === word) return sum + SCORES.description;
+    return begins(inDescription) ? sum + SCORES.descriptionBegins : sum;
   }, 0);
 }
 
+/** Of sorted words the first that is not before this one: the word itself or one that begins with it, where there is one. */
+function nearest(words: readonly string[], word: string): string {
+  let [low, high] = [0, words.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((words[middle] as string) < word) low = middle + 1;
+    else high = middle;
+  }
+  return words[low] ?? '';
+}
+
+/** Each sorted: a registry has many tools, and a batch many searches. */
 interface SearchedWords {
-  readonly name: ReadonlySet<string>;
-  readonly description: ReadonlySet<string>;
+  readonly name: readonly string[];
+  readonly description: readonly string[];
 }
 
 const searched = new WeakMap<ToolSpec, SearchedWords>();
 
-/** The words of a tool; those of a frozen spec are kept. */
-function searchedWords(tool: ToolSpec): SearchedWords {
+/** The words of a tool; those of a frozen spec are kept, so that who can pause may read those of many tools ahead. */
+export function searchedWords(tool: ToolSpec): SearchedWords {
   const known = searched.get(tool);
   if (known !== undefined) return known;
   const made = {
-    name: new Set(searchWords(`${tool.tool_name} ${tool.tool_id}`)),
-    description: new Set(searchWords(tool.description.slice(0, SEARCHED_CHARS_MAX))),
+    name: searchWords(`${tool.tool_name} ${tool.tool_id}`).toSorted(),
+    description: searchWords(tool.description.slice(0, SEARCHED_CHARS_MAX)).toSorted(),
   };
   if (Object.isFrozen(tool)) searched.set(tool, made);
   return made;

@@ -13,7 +13,7 @@ export const SKILL_BYTES_MAX = 8 * 1_048_576;
 /** Most directories above a file of a skill, in its folder. A deeper folder is refused. */
 export const SKILL_DEPTH_MAX = 8;
 /** Longest front matter of a skill, in characters. A longer one is refused before it is parsed. */
-export const SKILL_FRONT_MATTER_CHARS_MAX = 65_536;
+export const SKILL_FRONT_MATTER_CHARS_MAX = 16_384;
 /** Most strings in the command of a skill. A longer command is refused. */
 export const SKILL_RUN_MAX = 64;
 /** Most skills in one answer of `skills_list` and `skills_search`. The answer says how to ask for the rest. */

@@ -9,6 +9,7 @@ import { foldStored } from '../client/watch/stored-stream.ts';
 import { batchAfter } from '../core/batch-steps.ts';
 import type { FoldedEvent } from '../core/folded-event.ts';
 import { type CallResult, newRunResults } from '../core/run-results.ts';
+import { pause } from '../turns.ts';
 import { isPending } from './call-standing.ts';
 
 /** A call that has ended, with what the host gets of it. */
@@ -123,7 +124,7 @@ export interface LoggedCall {
 export async function findLogged(client: EngineClient, session: SessionId, id: CallId): Promise<LoggedCall | null> {
   const ends = newCallEnds();
   let found: LoggedCall | null = null;
-  for await (const { events } of foldStored(client, session)) {
+  for await (const { events } of foldStored(client, session, pause)) {
     const ended = ends.add(events).find(({ handle, call }) => handle === id || call.call_id === id);
     const made = ends.madeAt(ends.handleOf(id));
     if (ended !== undefined) found = { made_at_ms: ended.made_at_ms, current: ended.call.call_id, ended };

@@ -156,9 +156,12 @@ class HostsOverHttp implements McpHttp {
 
   /** The host of a key, connected when it is not. */
   async #hostOf(name: string, connect: () => Promise<Connected>): Promise<Connected> {
+    if (!this.#connected.has(name)) await this.#makeRoom();
+    // Another request may have connected it, or have taken the room, meanwhile.
     const known = this.#connected.get(name);
     if (known !== undefined) return await known;
-    await this.#makeRoom();
+    if (this.#connected.size >= HOSTS_MAX)
+      throw new Refused(429, -32_000, `${HOSTS_MAX} hosts are connected; try again later`);
     const made = connect();
     this.#connected.set(name, made);
     made.then(
@@ -174,20 +177,19 @@ class HostsOverHttp implements McpHttp {
     await (await known)?.close();
   }
 
-  /** Disconnects hosts that have sent nothing for long, and for one more the one that was idle longest. */
+  /** Disconnects hosts that have sent nothing for long, and for one more the one that was idle longest; with open calls, last. */
   async #makeRoom(): Promise<void> {
     const nowMs = this.#options.clock.elapsed();
-    const idle: { readonly name: string; readonly forMs: number }[] = [];
+    const idle: { readonly name: string; readonly forMs: number; readonly calls: number }[] = [];
     for (const [name, opening] of this.#connected) {
       const host = await opening.catch(() => null);
-      if (host !== null && host.busy === 0) idle.push({ name, forMs: nowMs - host.lastMs });
+      if (host?.busy === 0) idle.push({ name, forMs: nowMs - host.lastMs, calls: host.host.calls.open() });
     }
-    idle.sort((a, b) => b.forMs - a.forMs);
+    idle.sort((a, b) => Math.min(a.calls, 1) - Math.min(b.calls, 1) || b.forMs - a.forMs);
     const surplus = this.#connected.size - HOSTS_MAX + 1;
-    const gone = idle.filter(({ forMs }, index) => forMs > HOST_IDLE_MS || index < surplus);
+    const isOver = (forMs: number, calls: number): boolean => forMs > HOST_IDLE_MS && calls === 0;
+    const gone = idle.filter(({ forMs, calls }, index) => isOver(forMs, calls) || index < surplus);
     for (const { name } of gone) await this.#forget(name);
-    if (this.#connected.size >= HOSTS_MAX)
-      throw new Refused(429, -32_000, `${HOSTS_MAX} hosts are connected; try again later`);
   }
 
   async #find(asked: McpRequest): Promise<Connected> {

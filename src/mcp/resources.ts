@@ -10,6 +10,7 @@ import type { EngineClient } from '../client/client.ts';
 import { must } from '../client/must.ts';
 import { foldStored } from '../client/watch/stored-stream.ts';
 import { type TurnTimeline, newTimeline } from '../core/timeline.ts';
+import { pause } from '../turns.ts';
 
 const MEDIA_TYPE = 'application/json';
 
@@ -83,7 +84,7 @@ async function stateText(client: EngineClient, session: SessionId): Promise<stri
 async function timelineText(client: EngineClient, session: SessionId): Promise<string> {
   const timeline = newTimeline();
   const turns: TurnTimeline[] = [];
-  for await (const { events } of foldStored(client, session)) {
+  for await (const { events } of foldStored(client, session, pause)) {
     for (const folded of events) {
       const over = timeline.add(folded);
       if (over !== null) turns.push(over);

@@ -1,7 +1,7 @@
 // The head of a SKILL.md: YAML between two lines of three hyphens (Agent Skills, "SKILL.md format"), and refold's own fields
 // `input_schema`, `run` and `timeout_ms`. Only plain YAML of the core schema is read (YAML 1.2.2, section 10.3): no aliases, no
 // tags, no repeated keys, so that a head means to every reader what it shows.
-import { type Document, LineCounter, isAlias, parseDocument, visit } from 'yaml';
+import { type Document, LineCounter, isAlias, isScalar, parseDocument, visit } from 'yaml';
 import { type JsonObject, isJson, isPlainObject } from '../../schemas/json.ts';
 import {
   ARGV_BYTES_MAX,
@@ -117,16 +117,24 @@ const PLAIN = {
   schema: 'core',
   version: '1.2',
   merge: false,
-  uniqueKeys: true,
+  // Compares each key with all others; findOdd does it in one pass.
+  uniqueKeys: false,
   stringKeys: true,
   prettyErrors: false,
   logLevel: 'silent',
 } as const;
 
-/** An alias or a tag: a head with them says more than it shows. */
+/** An alias, a tag or a repeated key: a head with them says more than it shows. */
 function findOdd(document: Document.Parsed): string | null {
   let found: string | null = null;
   visit(document, {
+    Map(_key, { items }) {
+      const names = items.map(({ key }) => nameOf(key));
+      const known = new Set<unknown>();
+      const twice = names.find((name) => known.size === known.add(name).size);
+      if (twice !== undefined) found = `has the field ${JSON.stringify(twice)} twice, and names are unique; remove one`;
+      return found === null ? undefined : visit.BREAK;
+    },
     Node(_key, node) {
       if (isAlias(node)) found = `has the alias *${node.source}; write the value out`;
       else if (node.anchor !== undefined) found = `has the anchor &${node.anchor}; write the value out`;
@@ -134,13 +142,14 @@ function findOdd(document: Document.Parsed): string | null {
       return found === null ? undefined : visit.BREAK;
     },
     Pair(_key, { key }) {
-      const name: unknown = (key as { value?: unknown } | null)?.value;
-      if (name === '__proto__') found = 'has a field that is named __proto__; rename it';
+      if (nameOf(key) === '__proto__') found = 'has a field that is named __proto__; rename it';
       return found === null ? undefined : visit.BREAK;
     },
   });
   return found;
 }
+
+const nameOf = (key: unknown): unknown => (isScalar(key) ? key.value : key);
 
 const firstLine = (message: string): string => message.split('\n')[0]?.slice(0, 200) ?? '';
 

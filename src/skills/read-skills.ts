@@ -137,8 +137,14 @@ function uniqueOf(found: readonly Skill[], faults: SkillFault[]): readonly Skill
         message: `is "${name}", as in another directory; rename one of the two`,
       });
   }
-  const unique = found.filter(({ name }) => counts.get(name) === 1);
-  return unique.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, SKILLS_MAX);
+  const unique = found.filter(({ name }) => counts.get(name) === 1).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  for (const { name, root } of unique.slice(SKILLS_MAX))
+    faults.push({
+      file: `${root}/${name}`,
+      at: '',
+      message: `is left out: the directories have more than ${SKILLS_MAX} skills together; remove some`,
+    });
+  return unique.slice(0, SKILLS_MAX);
 }
 
 function placesOf({ root, name, files }: Skill): readonly string[] {

@@ -1,6 +1,6 @@
 // `/mcp` over a real server: the guards of every other route, hosts of both protocols, and what one may see of another.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { HOSTS_MAX } from '../../schemas/limits.ts';
 import { BODY_BYTES_MAX } from '../../schemas/limits.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -45,6 +45,11 @@ const HELLO = JSON.stringify({
   method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
 });
+const MODERN_META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
 const JSON_TYPES = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 const post = (url: URL, body: string, headers: Record<string, string> = bearer()) =>
@@ -125,6 +130,33 @@ test('one more host than may be connected disconnects the one that was idle long
     (await post(url, PING, { ...bearer(), 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' })).status;
   expect(await ping(ids[0])).toBe(404);
   expect(await ping(ids.at(-1))).toBe(200);
+});
+
+test('a host with an open call is not disconnected for another one', async () => {
+  const { url, hosted } = await serving();
+  const calling = await connected(url, false);
+  const answer = calling.callTool({ name: 'slow', arguments: {} });
+  await vi.waitFor(async () => expect(await hosted.recorded('ToolCallStarted')).toHaveLength(1), 5_000);
+  for (let n = 0; n <= HOSTS_MAX; n += 1) expect((await post(url, HELLO)).status).toBe(200);
+  hosted.release();
+  expect(await answer).not.toHaveProperty('isError', true);
+});
+
+test('the first requests of a token, at once, share one session', async () => {
+  const { url, hosted } = await serving();
+  const { client } = hosted.host;
+  const create = vi.spyOn(client, 'createSession');
+  const mcp = newMcpHttp({ clock: systemClock, key: 'k'.repeat(32), hostAnswers: false, place: '' });
+  ends.push(() => mcp.close());
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: MODERN_META } };
+  const headers = { ...JSON_TYPES, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+  const ask = () => {
+    const request = new Request(url.origin, { method: 'POST', headers });
+    return mcp.answer({ request, body: list, client, sender: 'one' });
+  };
+  const answers = await Promise.all([ask(), ask(), ask()]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(create).toHaveBeenCalledTimes(1);
 });
 
 test('without what speaks it there is no such route', async () => {

@@ -19,6 +19,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isJson } from '../../schemas/json.ts';
 import { SKILLS_MAX, SKILL_BYTES_MAX, SKILL_DEPTH_MAX, SKILL_FILES_MAX } from '../../schemas/limits.ts';
+import { readSkillHead } from '../../src/skills/front-matter.ts';
 import { type SkillFault, readSkill, readSkills } from '../../src/skills/read-skills.ts';
 import { noPause, skillText, temporaryDirectory, writeFiles } from '../support/skills/skill-folders.ts';
 
@@ -93,7 +94,7 @@ describe('a head that is refused', () => {
     '__proto__ inside a field': [withField('a: {__proto__: {admin: true}}'), '', /__proto__/],
     'a key that is no text': [withField('? [a]\n: b'), '', /strings/],
     'not a number': [withField('a: .nan'), '', /JSON/],
-    'deep nesting': [withField(`a: ${'['.repeat(10_000)}${']'.repeat(10_000)}`), '', /brackets/],
+    'deep nesting': [withField(`a: ${'['.repeat(4_000)}${']'.repeat(4_000)}`), '', /brackets/],
     'no name': ['---\ndescription: x\n---\n', '/name', /is required/],
     'a name in capitals': ['---\nname: Demo\ndescription: x\n---\n', '/name', /a to z/],
     'a name that is too long': [`---\nname: ${'a'.repeat(65)}\ndescription: x\n---\n`, '/name', /1 to 64/],
@@ -134,7 +135,7 @@ describe('a head that is refused', () => {
   });
 
   test('nesting without end is refused before the YAML is read, which would take long', () => {
-    const [fault] = faultsOf(withField(`a: ${'{a: '.repeat(12_000)}`));
+    const [fault] = faultsOf(withField(`a: ${'{a: '.repeat(4_000)}`));
     expect(fault?.message).toMatch(/more than 256 brackets/);
     const deep = `a: ${'['.repeat(60)}${']'.repeat(60)}`;
     expect(faultsOf(withField(deep))).toEqual([]);
@@ -256,6 +257,33 @@ describe('a folder that is refused', () => {
     expect(skills).toHaveLength(SKILLS_MAX);
     expect(faults.map(({ message }) => message)).toEqual([expect.stringMatching(/more than 256 folders/)]);
   });
+});
+
+test('skills of several directories beyond those that may be read are named', async () => {
+  const roots = ['a', 'b'].map((letter) => {
+    const root = temporaryDirectory();
+    for (let at = 0; at < SKILLS_MAX / 2 + 1; at += 1) {
+      const name = `${letter}${String(at).padStart(3, '0')}`;
+      writeFiles(root, { [`${name}/SKILL.md`]: skillText(name) });
+    }
+    return root;
+  });
+  const { skills, faults } = await readSkills(roots, noPause);
+  expect(skills).toHaveLength(SKILLS_MAX);
+  expect(faults.map(({ file }) => file)).toEqual(['b127', 'b128'].map((name) => join(roots[1] ?? '', name)));
+});
+
+test('many fields take time by their number, not by its square', () => {
+  const names = Array.from({ length: 24_000 }, (_, at) => at.toString(36));
+  for (const text of [`m: {${names.join()}}`, names.map((name) => `${name}:`).join('\n')]) {
+    const times = Array.from({ length: 3 }, () => {
+      const began = performance.now();
+      readSkillHead(text, 'demo');
+      return performance.now() - began;
+    });
+    // Some 200 ms when nothing else runs; comparing each field with every other one takes 5 s and more.
+    expect(Math.min(...times)).toBeLessThan(2_500);
+  }
 });
 
 test('a name that two directories have is used of neither, whichever comes first', async () => {

@@ -6,10 +6,19 @@ import type { EngineClient } from '../client.ts';
 import { RejectedError } from '../rejected-error.ts';
 import { type FoldedTo, newCheckedFold } from './checked-fold.ts';
 
-/** The stream after its genesis record and after each commit that is stored by now. */
-export async function* foldStored(client: Pick<EngineClient, 'records'>, id: SessionId): AsyncGenerator<FoldedTo> {
+/**
+ * The stream after its genesis record and after each commit that is stored by now. `pause` is called between two commits, and
+ * gives way to other work.
+ */
+export async function* foldStored(
+  client: Pick<EngineClient, 'records'>,
+  id: SessionId,
+  pause?: () => Promise<void> | null,
+): AsyncGenerator<FoldedTo> {
   const fold = newCheckedFold(id);
   for await (const record of storedRecords(client, id)) {
+    const rest = pause?.() ?? null;
+    if (rest !== null) await rest;
     const folded = fold.add(record);
     if (folded !== null) yield folded;
   }

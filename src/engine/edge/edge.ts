@@ -5,6 +5,7 @@ import { type Either, chain, isLeft, left, map, right } from 'fp-ts/lib/Either.j
 import { pipe } from 'fp-ts/lib/function.js';
 import { plannedOf } from '../../../reducers/batch-index.ts';
 import { claimsOf, claimsWithin, computeClaimsAhead } from '../../../reducers/claims.ts';
+import { searchedWords } from '../../../reducers/toolsets/search.ts';
 import { canonicalText, digestText, mergedInOrder } from '../../../schemas/canonical.ts';
 import { type Content, isInline } from '../../../schemas/content.ts';
 import { EVENT_VERSION, type EventOfKind, type Ingress, type NewEvent } from '../../../schemas/event.ts';
@@ -162,6 +163,7 @@ async function prepareCalls(
   given: readonly ToolCallObserved[],
 ): Promise<Either<Rejection, readonly ToolCallObserved[]>> {
   const tools = toolsByName(state.tool_registry);
+  if (given.some(({ tool_name }) => searchesTools(tools.get(tool_name)))) await readWordsAhead(ports, state);
   const calls: ToolCallObserved[] = [];
   for (const [index, call] of given.entries()) {
     const rest = ports.pause();
@@ -172,6 +174,18 @@ async function prepareCalls(
     calls.push(prepared.right);
   }
   return right(calls);
+}
+
+const searchesTools = (tool: ToolSpec | undefined): boolean =>
+  tool?.executor.kind === 'workflow' && tool.executor.workflow === 'tools.find';
+
+/** The fold searches in the words of all tools in one step. */
+async function readWordsAhead({ pause }: EdgeWork, { effective_tools }: SessionState): Promise<void> {
+  for (const tool of effective_tools.ordered_tools) {
+    searchedWords(tool);
+    const rest = pause();
+    if (rest !== null) await rest;
+  }
 }
 
 const toolsByRegistry = new WeakMap<SessionState['tool_registry'], ReadonlyMap<string, ToolSpec>>();

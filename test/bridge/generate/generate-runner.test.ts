@@ -1,7 +1,9 @@
+import { left } from 'fp-ts/lib/Either.js';
 import { describe, expect, test } from 'vitest';
 import type { GenerateReply, GenerateRequest, ProviderErrorCode } from '../../../bridge/providers/provider.ts';
 import { ProviderError } from '../../../bridge/providers/provider.ts';
 import { RETRY_CAP_MS_MAX } from '../../../schemas/limits.ts';
+import { reject } from '../../../schemas/rejection.ts';
 import { SESSION, call, newWorld, statusOf } from '../../support/bridge/harness.ts';
 
 const endingOf = (world: ReturnType<typeof newWorld>) => world.engine.state(SESSION).run_history.at(-1)?.ending;
@@ -221,6 +223,28 @@ describe('a generate', () => {
     world.engine.record(SESSION, { kind: 'RunCancelled', run_id: 'run-1' as never });
     await world.clock.until(() => stopped, 6_000);
     expect(world.engine.of('GenerateFailed')).toEqual([]);
+  });
+
+  test('that is stopped while it reads the conversation does not ask the model with a part of it', async () => {
+    const world = newWorld();
+    const asked: GenerateRequest[] = [];
+    const generate = (request: GenerateRequest): Promise<GenerateReply> => {
+      asked.push(request);
+      return Promise.resolve({ content: 'word '.repeat(5_000), calls: [] });
+    };
+    const first = world.start({ provider: { generate } });
+    world.request();
+    await world.finish();
+    await first.stop();
+    Object.assign(world.engine.client, { getBlob: () => async () => left(reject('storage_failed', '', 'not now')) });
+    world.start({ owner: 'bridge-b', provider: { generate } });
+    world.request();
+    const waits = () => world.log.some((line) => line.event === 'reconnecting' && line.during === 'get_blob');
+    await world.clock.until(waits, 6_000);
+    world.engine.record(SESSION, { kind: 'RunCancelled', run_id: 'run-2' as never });
+    await world.clock.until(() => world.log.some(({ event }) => event === 'lease_lost'), 60_000);
+    await world.clock.settle();
+    expect(asked).toHaveLength(1);
   });
 
   test('fetches sealed pages, and sends the whole conversation', async () => {
