@@ -160,7 +160,8 @@ function coverFlags(hidden: readonly string[], paths: readonly string[], identit
 
 /** Whether a directory on the way lets its owner alone on, who is not the user that the server runs as. */
 function isShut(path: string, from: string, identity: Owner | null): boolean {
-  for (let at = dirname(path); identity !== null && isWithin(at, from); at = dirname(at)) {
+  if (identity === null) return false;
+  for (let at = dirname(path); isWithin(at, from); at = dirname(at)) {
     const { mode, uid } = statSync(at);
     if (uid !== identity.uid && (mode & 0o011) === 0) return true;
     if (at === '/') break;

@@ -110,15 +110,7 @@ function ownEntry(value: JsonObject, entry: FieldReader): CatalogTool | null {
   const id = entry.get('tool_id') ?? `${CATALOG_TOOLSET}.tool.${name ?? ''}`;
   if (typeof id !== 'string' || !id.startsWith(`${CATALOG_TOOLSET}.`))
     entry.fault('/tool_id', `must begin with "${CATALOG_TOOLSET}.", or be left out`);
-  const executor = entry.get('executor');
-  if (executor === undefined) entry.fault('/executor', 'is required: what settles a call, such as {"kind":"custom"}');
-  else if (isPlainObject(executor) && executor['kind'] === 'workflow')
-    entry.fault('/executor/kind', 'must not be "workflow"; name the tool of refold with "implementation"');
-  else if (isPlainObject(executor) && isOwnEffect(executor['effect_kind']))
-    entry.fault(
-      '/executor/effect_kind',
-      'is a tool of refold; name it with "implementation", so that it keeps its mode and its questions',
-    );
+  checkExecutor(entry);
   if (entry.faults.length > 0 || name === null || description === null || input_schema === undefined) return null;
   const spec = defineTool({
     ...(value as Partial<ToolDefinition>),
@@ -129,6 +121,18 @@ function ownEntry(value: JsonObject, entry: FieldReader): CatalogTool | null {
   });
   for (const { at, message } of specFaults(spec)) entry.fault(at, message);
   return entry.faults.length > 0 ? null : { name, kind: 'tool', spec, definition: definitionOf(value, spec) };
+}
+
+function checkExecutor(entry: FieldReader): void {
+  const executor = entry.get('executor');
+  if (executor === undefined) entry.fault('/executor', 'is required: what settles a call, such as {"kind":"custom"}');
+  else if (isPlainObject(executor) && executor['kind'] === 'workflow')
+    entry.fault('/executor/kind', 'must not be "workflow"; name the tool of refold with "implementation"');
+  else if (isPlainObject(executor) && isOwnEffect(executor['effect_kind']))
+    entry.fault(
+      '/executor/effect_kind',
+      'is a tool of refold; name it with "implementation", so that it keeps its mode and its questions',
+    );
 }
 
 /** What it may do is known, and no entry says it otherwise. */

@@ -12,6 +12,7 @@ import {
   digestText,
 } from '../../schemas/index.ts';
 import type { ToolDefinition } from '../../schemas/define-tool.ts';
+import type { ToolPermission } from '../../schemas/consent.ts';
 import { GRANT_VALUE_CHARS_MAX } from '../../schemas/limits.ts';
 import { decideConsent, grantFor, isGranted, matches } from '../../reducers/consent.ts';
 import { CONSENT_PRESETS } from '../../src/toolsets/consent-presets.ts';
@@ -73,7 +74,8 @@ describe('reasons', () => {
     (_kind, executor, id) => {
       const alias = ofMode('external', { executor });
       const own = alias.tool_id;
-      const to = (tools: object) => decided(policyOf({ ...CONSENT_PRESETS.allow_all, tools }), alias).decision;
+      const to = (tools: Readonly<Record<string, ToolPermission>>) =>
+        decided(policyOf({ ...CONSENT_PRESETS.allow_all, tools }), alias).decision;
       expect(to({ [id]: 'deny' })).toBe('deny');
       expect(to({ [id]: 'deny', [own]: 'always_allow' })).toBe('deny');
       expect(to({ [id]: 'always_allow', [own]: 'deny' })).toBe('deny');
