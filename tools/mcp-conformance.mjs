@@ -32,13 +32,9 @@ else {
 }
 
 async function runAll() {
-  const counts = { passed: 0, expected: 0, wrong: 0 };
   const known = new Set();
-  for (const openSide of [openServerSide, openClientSide])
-    for (const name of await runSide(openSide, counts)) known.add(name);
-  for (const name of names.filter((one) => !known.has(one))) wrongName(name, counts);
-  process.stdout.write(`${counts.passed} passed, ${counts.expected} failed as expected, ${counts.wrong} failed\n`);
-  if (counts.wrong > 0) process.exitCode = 1;
+  for (const openSide of [openServerSide, openClientSide]) for (const name of await runSide(openSide)) known.add(name);
+  for (const name of names.filter((one) => !known.has(one))) wrongName(name);
 }
 
 /** A side: the arguments of the suite for each of its scenarios, and which of them fail, with the reason. */
@@ -64,8 +60,9 @@ async function openClientSide() {
   };
 }
 
-/** Runs the scenarios of one side that are asked for; returns the names of all that it has. */
-async function runSide(openSide, counts) {
+/** Runs the scenarios of one side that are asked for, and counts them; returns the names of all that it has. */
+async function runSide(openSide) {
+  const counts = { passed: 0, expected: 0, wrong: 0 };
   const side = await openSide();
   const expected = JSON.parse(readFileSync(join(FOLDER, side.failures), 'utf8'));
   const all = await listed(side.kind);
@@ -87,12 +84,15 @@ async function runSide(openSide, counts) {
   } finally {
     await side.close();
   }
-  for (const name of Object.keys(expected).filter((one) => !all.includes(one))) wrongName(name, counts);
+  for (const name of Object.keys(expected).filter((one) => !all.includes(one))) wrongName(name);
+  const { passed, expected: failed, wrong } = counts;
+  process.stdout.write(`${side.kind}: ${passed} passed, ${failed} failed as expected, ${wrong} failed\n`);
+  if (wrong > 0) process.exitCode = 1;
   return all;
 }
 
-function wrongName(name, counts) {
-  counts.wrong += 1;
+function wrongName(name) {
+  process.exitCode = 1;
   process.stdout.write(`unknown  ${name}: the suite has no such scenario\n`);
 }
 
