@@ -20,6 +20,7 @@ import { checkPackage } from './package-parts.ts';
 import { measuredFault } from './measured.ts';
 import { stateDigest } from './state-digest.ts';
 import { foldEvent } from './step.ts';
+import { type Steps, runSteps } from './steps.ts';
 
 /** The first fault of a replay, and how it differs from the record. */
 export interface Divergence {
@@ -57,6 +58,8 @@ export interface Replay {
 export interface Replayer {
   /** False when this record diverged; no further record is accepted. */
   add(record: StreamRecord): boolean;
+  /** The same in steps: one for each event of a commit, which has up to 256. Nothing else is asked before the last. */
+  addInSteps(record: StreamRecord): Steps<boolean>;
   /** The transcript pages that the last commit sealed, blobs that the state refers to. */
   sealed(): readonly SealedPage[];
   /** What was folded so far. A stream without a genesis record diverges at position -1. */
@@ -99,14 +102,15 @@ export function newReplayer(onEvent: OnEvent = () => undefined, options: ReplayO
     return null;
   }
 
-  function addCommit(record: CommitRecord): boolean {
-    const next = taken(foldCommit(head, record, fold));
+  function* addCommit(record: CommitRecord): Steps<boolean> {
+    const next = taken(yield* foldCommit(head, record, fold));
     if (next === null) return false;
     ({ head, sealed } = next);
     return true;
   }
 
-  const add = (record: StreamRecord): boolean => {
+  function* addInSteps(record: StreamRecord): Steps<boolean> {
+    if (divergence !== null) return false;
     switch (record.kind) {
       case 'package':
         tools = taken(readPackage(record, tools, head)) ?? tools;
@@ -115,14 +119,15 @@ export function newReplayer(onEvent: OnEvent = () => undefined, options: ReplayO
         head = taken(begin(record, tools, head, fold)) ?? head;
         return divergence === null;
       case 'commit':
-        return addCommit(record);
+        return yield* addCommit(record);
       default:
         return unreachable(record);
     }
-  };
+  }
 
   return {
-    add: (record) => divergence === null && add(record),
+    add: (record) => runSteps(addInSteps(record)),
+    addInSteps,
     sealed: () => sealed,
     result: () => ({
       state: head?.state ?? null,
@@ -177,11 +182,11 @@ interface FoldedCommit {
   readonly sealed: readonly SealedPage[];
 }
 
-function foldCommit(
+function* foldCommit(
   from: ReplayStart | null,
   record: CommitRecord,
   { onEvent, statesOnly, asMeasured }: CommitFold,
-): Either<Divergence, FoldedCommit> {
+): Steps<Either<Divergence, FoldedCommit>> {
   if (from === null) return left(badRecord(BEFORE, 'the stream does not begin with a genesis record'));
   const commit = from.state.version as number;
   if (record.position !== (commit as Position)) {
@@ -201,6 +206,7 @@ function foldCommit(
     onEvent({ position, event: current, before: state, after, sealed: page });
     if (page !== null) sealed.push(page);
     state = after;
+    yield;
   }
   const head = { state, chain: statesOnly ? record.chain : nextChain(from.chain, digests, stateDigest(state)) };
   const compared = comparedWith(record, { position: state.version - 1, commit }, head);

@@ -1,13 +1,16 @@
 // Watching a session over both clients, and by random streams against a naive reading of all of their records.
 import * as fc from 'fast-check';
 import { left, right } from 'fp-ts/lib/Either.js';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import type { Ingress } from '../../schemas/event.ts';
 import type { RunId } from '../../schemas/ids.ts';
 import { type CommitRecord, type StreamRecord, versionAfter } from '../../schemas/record.ts';
 import { reject } from '../../schemas/rejection.ts';
 import { openMemoryBlobs } from '../../src/blobs/memory-blobs.ts';
 import type { EngineClient } from '../../src/client/client.ts';
 import { StreamDiverged, type WatchedSession, must, resultsOf, watch } from '../../src/client/index.ts';
+import { beginStream, streamFrom } from '../../src/client/watch/session-stream.ts';
+import { foldStored } from '../../src/client/watch/stored-stream.ts';
 import { effects, newRunResults, replay, requiredActions, sessionStatus } from '../../src/core/index.ts';
 import { startEngine } from '../../src/engine/engine.ts';
 import { newSchemaCheck } from '../../src/engine/edge/schema-check.ts';
@@ -157,3 +160,31 @@ test('a refused read is a RejectedError with the code of the engine', async () =
 type Page = {
   readonly entries: readonly { readonly role: string; readonly content?: unknown; readonly is_error?: boolean }[];
 };
+
+test('whoever folds a stream may give way to other work between two events of a commit', async () => {
+  const engine = await started();
+  const { session_id } = await must(engine.client.createSession({}));
+  const override = (nth: number) => ({
+    kind: 'ToolOverridesSet',
+    scope: 'session',
+    disable: nth % 2 ? ['host.exec'] : [],
+  });
+  const events = Array.from({ length: 20 }, (_, nth) => override(nth)) as unknown as readonly Ingress[];
+  await must(engine.client.submit(session_id, { events }));
+  const stop = new AbortController();
+  const pause = vi.fn(() => Promise.resolve());
+  let folded = 0;
+  for await (const { events: some } of foldStored(engine.client, session_id, pause)) folded += some.length;
+  expect(folded).toBe(20);
+  expect(pause.mock.calls.length).toBeGreaterThanOrEqual(20);
+  pause.mockClear();
+  const start = await beginStream(engine.client, session_id);
+  pause.mockImplementation(() => {
+    // Twenty events and the commit itself.
+    if (pause.mock.calls.length === 21) stop.abort();
+    return Promise.resolve();
+  });
+  for await (const _batch of streamFrom(engine.client, start, { pause, signal: stop.signal })) break;
+  expect(pause).toHaveBeenCalledTimes(21);
+  await engine.close();
+});

@@ -12,7 +12,7 @@ import type { ReplayStart } from '../../core/replay.ts';
 import type { EngineClient } from '../client.ts';
 import { must } from '../must.ts';
 import { RejectedError } from '../rejected-error.ts';
-import { newCheckedFold } from './checked-fold.ts';
+import { type FoldedTo, type GiveWay, givingWay, newCheckedFold } from './checked-fold.ts';
 
 export type { StreamedEvent };
 
@@ -86,8 +86,8 @@ export async function beginStream(client: StreamClient, session: SessionId, afte
 interface StreamFrom {
   /** Shared by the readers of many streams, so that each commit is folded once for all who have seen those before it. */
   readonly known?: KnownCommits;
-  /** Called between two commits; gives way to other work. */
-  readonly pause?: () => Promise<void> | null;
+  /** Called between two events; gives way to other work. */
+  readonly pause?: GiveWay;
   readonly signal?: AbortSignal;
 }
 
@@ -106,7 +106,9 @@ export async function* streamFrom(
       if (events.length > 0) yield { events };
       continue;
     }
-    const commit = known?.get(record.chain) ?? streamedCommit(session, head, record);
+    const making = known?.get(record.chain) ?? streamedCommit(session, head, record, pause);
+    // What takes no pause is known before another reader asks for it.
+    const commit = making instanceof Promise ? await making : making;
     known?.set(record.chain, commit);
     head = commit.head;
     const rest = pause?.() ?? null;
@@ -129,10 +131,19 @@ function batchOf(commit: StreamedCommit, first: number, place: StreamPlace, live
   return isWhole ? { events, whole: commit } : { events };
 }
 
-function streamedCommit(session: SessionId, from: ReplayStart, record: CommitRecord): StreamedCommit {
-  const folded = newCheckedFold(session, from).add(record);
-  if (folded === null) throw new RejectedError(reject('damaged', '', `${session} has no state at ${record.position}`));
-  return { positions: folded.events.map(clientEvents), head: { state: folded.state, chain: record.chain } };
+function streamedCommit(
+  session: SessionId,
+  from: ReplayStart,
+  record: CommitRecord,
+  pause?: GiveWay,
+): StreamedCommit | Promise<StreamedCommit> {
+  const folding = givingWay(newCheckedFold(session, from).addInSteps(record), pause);
+  const streamed = (folded: FoldedTo | null): StreamedCommit => {
+    if (folded === null)
+      throw new RejectedError(reject('damaged', '', `${session} has no state at ${record.position}`));
+    return { positions: folded.events.map(clientEvents), head: { state: folded.state, chain: record.chain } };
+  };
+  return folding instanceof Promise ? folding.then(streamed) : streamed(folding);
 }
 
 /** The stream as it is stored next before a position; else before its first event. */

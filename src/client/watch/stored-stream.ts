@@ -4,22 +4,20 @@ import type { SessionId } from '../../../schemas/ids.ts';
 import { type StreamRecord, versionAfter } from '../../../schemas/record.ts';
 import type { EngineClient } from '../client.ts';
 import { RejectedError } from '../rejected-error.ts';
-import { type FoldedTo, newCheckedFold } from './checked-fold.ts';
+import { type FoldedTo, type GiveWay, givingWay, newCheckedFold } from './checked-fold.ts';
 
 /**
- * The stream after its genesis record and after each commit that is stored by now. `pause` is called between two commits, and
+ * The stream after its genesis record and after each commit that is stored by now. `pause` is called between two events, and
  * gives way to other work.
  */
 export async function* foldStored(
   client: Pick<EngineClient, 'records'>,
   id: SessionId,
-  pause?: () => Promise<void> | null,
+  pause?: GiveWay,
 ): AsyncGenerator<FoldedTo> {
   const fold = newCheckedFold(id);
   for await (const record of storedRecords(client, id)) {
-    const rest = pause?.() ?? null;
-    if (rest !== null) await rest;
-    const folded = fold.add(record);
+    const folded = await givingWay(fold.addInSteps(record), pause);
     if (folded !== null) yield folded;
   }
 }
