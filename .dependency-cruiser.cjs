@@ -88,7 +88,12 @@ module.exports = {
       '^src/engine/(sessions|append|leases|faults|catalog-follow|edge/(content-check|measure-again|session-times|tool-definitions))',
     ),
     only('server', '^src/server/', '^src/', '^src/(server|client|files)/|^src/(turns|version|core/stream/|core/steps)'),
-    only('mcp', '^src/mcp/', '^src/', '^src/(mcp|client|core)/|^src/(clock|turns|version)|^src/shown/(shell-word|visible)'),
+    only(
+      'mcp',
+      '^src/mcp/',
+      '^src/',
+      '^src/(mcp|client|core)/|^src/(clock|turns|version)|^src/shown/(shell-word|visible)',
+    ),
     only('testing', '^src/testing/', '^src/(server|cli)/', NONE),
     {
       name: 'nothing-imports-testing',

@@ -71,13 +71,16 @@ export function watchHandover(meter: Meter): Handover {
   return {
     journal: (journal) => ({
       ...journal,
-      append: (session, commits, ...rest) => async () => {
-        const answer = await journal.append(session, commits, ...rest)();
-        const texts = commits.flatMap(({ events }) => events.map(({ text }) => text));
-        if (texts.some((text) => text.includes('"kind":"ToolCallSettled"'))) settledAt.set(session, performance.now());
-        for (const text of texts) meter.eventBytes += Buffer.byteLength(text);
-        return answer;
-      },
+      append:
+        (session, commits, ...rest) =>
+        async () => {
+          const answer = await journal.append(session, commits, ...rest)();
+          const texts = commits.flatMap(({ events }) => events.map(({ text }) => text));
+          if (texts.some((text) => text.includes('"kind":"ToolCallSettled"')))
+            settledAt.set(session, performance.now());
+          for (const text of texts) meter.eventBytes += Buffer.byteLength(text);
+          return answer;
+        },
     }),
     client: (client) =>
       watchGrants(client, ({ effects }) => {
