@@ -55,12 +55,6 @@ export function openMemoryJournal(): Journal {
       return stream === undefined ? left(absent(session)) : work(stream);
     });
 
-  /** Stores pages with a write that is not refused. */
-  const storing = <T>(written: Answer<T>, sealed: readonly StoredPage[]): Answer<T> => {
-    if (!isLeft(written)) for (const { digest, bytes } of sealed) pages.set(digest, bytes.slice());
-    return written;
-  };
-
   const thenDrop = <T>(session: SessionId, work: (stream: Stream) => Answer<T>): TaskEither<Rejection, T> =>
     droppingAfter(onStream(session, work), snapshots.dropAll(session));
 
@@ -88,7 +82,7 @@ export function openMemoryJournal(): Journal {
         if (refused !== null) return left(refused);
         const stream = streams.get(session);
         if (stream === undefined) return left(absent(session));
-        return storing(appendTo(stream, session, { commits, head }), sealed);
+        return storing(pages, sealed, appendTo(stream, session, { commits, head }));
       }),
     read: (session, from, limit) =>
       onStream(session, ({ commits }) => {
@@ -98,14 +92,8 @@ export function openMemoryJournal(): Journal {
     head: (session) => onStream(session, (stream) => right(headOf(session, stream))),
     find: (session, event) => onStream(session, (stream) => right(stream.positions.get(event) ?? null)),
     restate: (session, version, head, sealed = []) =>
-      onStream(session, (stream) => storing(restate(stream, session, { version, head }), sealed)),
-    page: (digest) => unlessClosed(() => right(pages.get(digest) ?? null)),
-    pages: (after, limit) => unlessClosed(() => right(digestsIn(pages, after, limit))),
-    deletePages: (digests) =>
-      unlessClosed(() => {
-        for (const digest of digests) pages.delete(digest);
-        return right(undefined);
-      }),
+      onStream(session, (stream) => storing(pages, sealed, restate(stream, session, { version, head }))),
+    ...pagesIn(pages, unlessClosed),
     sessions: (request) => unlessClosed(() => right(pageOf(streams, request))),
     due: (untilMs, limit, after) => unlessClosed(() => right(dueIn(streams, { untilMs, limit, after }))),
     entries: () => null,
@@ -121,6 +109,27 @@ export function openMemoryJournal(): Journal {
     },
   };
 }
+
+/** Stores pages with a write that was not refused. */
+function storing<T>(pages: Map<Digest, Uint8Array>, sealed: readonly StoredPage[], written: Answer<T>): Answer<T> {
+  if (!isLeft(written)) for (const { digest, bytes } of sealed) pages.set(digest, bytes.slice());
+  return written;
+}
+
+type UnlessClosed = <T>(work: () => Answer<T>) => TaskEither<Rejection, T>;
+
+const pagesIn = (
+  pages: Map<Digest, Uint8Array>,
+  unlessClosed: UnlessClosed,
+): Pick<Journal, 'page' | 'pages' | 'deletePages'> => ({
+  page: (digest) => unlessClosed(() => right(pages.get(digest) ?? null)),
+  pages: (after, limit) => unlessClosed(() => right(digestsIn(pages, after, limit))),
+  deletePages: (digests) =>
+    unlessClosed(() => {
+      for (const digest of digests) pages.delete(digest);
+      return right(undefined);
+    }),
+});
 
 /** The snapshots of a session are dropped only once it is deleted. */
 const droppingAfter =

@@ -6,13 +6,13 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { SessionId, Version } from '../../schemas/ids.ts';
 import { type Rejection, invariant } from '../../schemas/rejection.ts';
 import type { HeadFacts } from '../../schemas/session-head.ts';
-import type { Write } from './admission.ts';
+import type { AppendWrite, Write } from './admission.ts';
 import { checkCommits, checkHead } from './append-rules.ts';
 import { openCommitter } from './committer.ts';
 import { damagedDeletion } from './damaged-deletion.ts';
 import { pageKey, sweepKey } from './keys.ts';
 import { openGroupCommit } from './group-commit.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, JournalCommit, StoredPage } from './journal.ts';
 import { openMemorySnapshots } from './memory-snapshots.ts';
 import { Refusal, catchRefusal, refuse, rejectionOf } from './refusal.ts';
 import { type Snapshots, guardSnapshots } from './snapshots.ts';
@@ -167,6 +167,18 @@ function requireReadable(session: SessionId, head: HeadFacts): void {
   if (refused !== null) throw new Refusal(refused);
 }
 
+/** The write of an append, without its head. */
+function encoded(
+  session: SessionId,
+  commits: readonly JournalCommit[],
+  pages: readonly StoredPage[],
+): Omit<AppendWrite, 'head'> {
+  const puts = [...commits.flatMap((one) => putsOfCommit(session, one)), ...putsOfPages(pages)];
+  const events = commits.flatMap((one) => one.events.map(({ event_id }) => event_id));
+  const expected = (commits[0]?.position ?? 0) as number as Version;
+  return { kind: 'append', session, expected, events, puts };
+}
+
 function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   const commits = openGroupCommit(openCommitter(handle));
   let closing = false;
@@ -218,10 +230,8 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
         if (refused !== null) throw new Refusal(refused);
         requireReadable(session, head);
         // Encoded before queueing, so that commits that cannot be encoded fail only their own caller.
-        const puts = [...commits.flatMap((one) => putsOfCommit(session, one)), ...putsOfPages(pages)];
-        const events = commits.flatMap((one) => one.events.map(({ event_id }) => event_id));
-        const expected = (commits[0]?.position ?? 0) as number as Version;
-        return commit({ kind: 'append', session, expected, events, puts, head }, bytesOf(puts));
+        const write = { ...encoded(session, commits, pages), head };
+        return commit(write, bytesOf(write.puts));
       }),
     restate: (session, expected, head, pages = []) =>
       accepting(async () => {

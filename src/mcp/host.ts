@@ -75,10 +75,10 @@ export async function openMcpHost({ client, clock, session: named, create = {}, 
 function untilOpened(feed: SessionFeed, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const cancelTimer = clock.after(HOST_OPENING_MS, resolve);
-    const done = (): void => {
+    const opened = (): void => {
       cancelTimer();
       resolve();
     };
-    feed.until(({ run }) => (run?.phase === 'opening' ? null : true)).then(done, done);
+    feed.until(({ run }) => (run?.phase === 'opening' ? null : true)).then(opened, opened);
   });
 }
