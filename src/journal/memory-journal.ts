@@ -71,11 +71,7 @@ export function openMemoryJournal(): Journal {
       onStream(session, ({ genesis, head }) => (isIncomplete(head) ? left(copyIncomplete(session)) : right(genesis))),
     genesisOfCopy: (session) =>
       onStream(session, ({ genesis, head }) => (isIncomplete(head) ? right(genesis) : left(sessionExists(session)))),
-    toolPackage: (digest) =>
-      unlessClosed(() => {
-        const text = packages.get(digest);
-        return text === undefined ? left(packageLost(digest)) : right(text);
-      }),
+    toolPackage: (digest) => unlessClosed(() => packageIn(packages, digest)),
     append: (session, commits, head, sealed = []) =>
       unlessClosed(() => {
         const refused = checkCommits(session, commits);
@@ -114,6 +110,11 @@ export function openMemoryJournal(): Journal {
 function storing<T>(pages: Map<Digest, Uint8Array>, sealed: readonly StoredPage[], written: Answer<T>): Answer<T> {
   if (!isLeft(written)) for (const { digest, bytes } of sealed) pages.set(digest, bytes.slice());
   return written;
+}
+
+function packageIn(packages: ReadonlyMap<Digest, string>, digest: Digest): Answer<string> {
+  const text = packages.get(digest);
+  return text === undefined ? left(packageLost(digest)) : right(text);
 }
 
 type UnlessClosed = <T>(work: () => Answer<T>) => TaskEither<Rejection, T>;

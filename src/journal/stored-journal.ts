@@ -202,15 +202,8 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
     return answer.right;
   }
 
-  const sweep = (session: SessionId): Promise<void> =>
-    sweepSession(
-      {
-        handle,
-        snapshots,
-        commit: async (write) => void (await commit(write, APPEND_OVERHEAD_BYTES)),
-      },
-      session,
-    );
+  const commitSweep = async (write: Write): Promise<void> => void (await commit(write, APPEND_OVERHEAD_BYTES));
+  const sweep = (session: SessionId): Promise<void> => sweepSession({ handle, snapshots, commit: commitSweep }, session);
 
   const journal: Journal = {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.
@@ -240,9 +233,7 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
         await commit({ kind: 'restate', session, expected, puts, head }, bytesOf(puts));
       }),
     deletePages: (digests) =>
-      accepting(() =>
-        deletePages(handle, async (removals) => void (await commit(sweepOf(removals), bytesOf([]))), digests),
-      ),
+      accepting(() => deletePages(handle, (removals) => commitSweep(sweepOf(removals)), digests)),
     ...deletionsOf({ handle, accepting, commit, sweep }),
     entries: () => storedEntries(handle),
     probe: () =>
