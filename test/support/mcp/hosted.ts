@@ -51,13 +51,13 @@ const TOOLS = [LOOK, COUNT, SLOW, RISKY, PERSON];
 export const INSIDE = tool('inside', { availability_rules: ['host_session_ready'] });
 const OPENS = 'host.session.open';
 /** Runs until it is stopped. */
-export const HALTS = tool('halts', { interrupt_behavior: 'cancel', parallelism_hint: { parallel_safe: true } });
+const HALTS = tool('halts', { interrupt_behavior: 'cancel', parallelism_hint: { parallel_safe: true } });
 /** Asks a person while it runs, and says what the person said. */
-export const ASKS = tool('asks', { parallelism_hint: { parallel_safe: true } });
+const ASKS = tool('asks', { parallelism_hint: { parallel_safe: true } });
 /** Asks twice: each question ends an attempt. */
-export const ROUNDS = tool('rounds', { parallelism_hint: { parallel_safe: true } });
+const ROUNDS = tool('rounds', { parallelism_hint: { parallel_safe: true } });
 /** Its result has more data than an event holds. */
-export const LARGE = tool('large', {
+const LARGE = tool('large', {
   output_schema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
 });
 export const MORE_TOOLS = [...TOOLS, HALTS, ASKS, ROUNDS, LARGE];
