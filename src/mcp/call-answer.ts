@@ -34,14 +34,14 @@ export type CallAnswer =
 /** A call of the session: one that has ended, or one that has not. */
 export type FoundCall = Extract<CallAnswer, { readonly kind: 'ended' | 'task' }>;
 
-export const refused = (code: string, why: string): CallAnswer => ({ kind: 'refused', code, why });
+export const refusedCall = (code: string, why: string): CallAnswer => ({ kind: 'refused', code, why });
 
 export function refusal(error: unknown): CallAnswer {
   const code = error instanceof RejectedError ? error.rejection.code : 'internal';
-  return refused(code, error instanceof Error ? error.message : String(error));
+  return refusedCall(code, error instanceof Error ? error.message : String(error));
 }
 
-export const FULL = refused(
+export const FULL = refusedCall(
   'queue_full',
   `${HOST_CALLS_WAITING_MAX} calls wait already; call again when some of them have ended`,
 );

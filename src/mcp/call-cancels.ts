@@ -7,7 +7,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';
 import { denying, eliciting, fulfilling } from '../core/answers.ts';
 import { type PersonEffect, isElicitation } from '../core/status.ts';
-import { isOpen, openCalls, questionOf } from './call-standing.ts';
+import { isCallOpen, openCalls, personQuestionOf } from './call-standing.ts';
 import type { SessionFeed } from './feed.ts';
 
 export interface CallCancels {
@@ -44,7 +44,7 @@ export function newCallCancels({ client, session, feed }: CallCancelsOptions): C
   }
 
   function onState(state: SessionState): void {
-    for (const id of cancelled.keys()) if (!isOpen(state, id)) cancelled.delete(id);
+    for (const id of cancelled.keys()) if (!isCallOpen(state, id)) cancelled.delete(id);
     const [by] = cancelled.values();
     if (by !== undefined) void interrupt(state, by).catch(() => undefined);
     else {
@@ -56,10 +56,10 @@ export function newCallCancels({ client, session, feed }: CallCancelsOptions): C
   return {
     async cancel(id, by) {
       const state = feed.state();
-      if (!isOpen(state, id)) return;
+      if (!isCallOpen(state, id)) return;
       cancelled.set(id, by);
       if (await interrupt(state, by)) return;
-      const action = questionOf(state, id);
+      const action = personQuestionOf(state, id);
       if (action !== null) await submit(refusing(action, by));
       unread ??= feed.read({ onEvents: (_events, after) => onState(after), onEnd: () => undefined });
     },

@@ -28,7 +28,7 @@ interface CalledTool {
   readonly isTask: boolean;
 }
 
-export async function callTool(asked: Asked, { name, args, isTask }: CalledTool): Promise<Answered> {
+export async function answerToolCall(asked: Asked, { name, args, isTask }: CalledTool): Promise<Answered> {
   const { host, context } = asked;
   const token = context.mcpReq.requestState<CallToken>();
   if (token !== undefined) return await goOn(asked, token);

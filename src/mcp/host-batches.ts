@@ -15,7 +15,7 @@ import {
 import type { EngineClient } from '../client/client.ts';
 import { RejectedError } from '../client/rejected-error.ts';
 import { type Clock, sleep } from '../clock.ts';
-import { type CallAnswer, refusal, refused } from './call-answer.ts';
+import { type CallAnswer, refusal, refusedCall } from './call-answer.ts';
 import type { SessionFeed } from './feed.ts';
 import { HOST_CONFIG, hostTurn } from './host-run.ts';
 
@@ -125,7 +125,7 @@ class Batches implements HostBatches {
     const turn = hostTurn(feed.state());
     if (turn.kind === 'busy' || this.#queue.length === 0) return;
     if (turn.kind === 'blocked') {
-      this.#refuseAll(refused('wrong_phase', turn.why));
+      this.#refuseAll(refusedCall('wrong_phase', turn.why));
       return;
     }
     if (turn.kind === 'none') {

@@ -9,11 +9,19 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { personEffects, questionDigest } from '../core/status.ts';
-import { type Behind, type CallAnswer, FULL, type FoundCall, type OpenCall, refusal, refused } from './call-answer.ts';
+import {
+  type Behind,
+  type CallAnswer,
+  FULL,
+  type FoundCall,
+  type OpenCall,
+  refusal,
+  refusedCall,
+} from './call-answer.ts';
 import { type CallCancels, newCallCancels } from './call-cancels.ts';
 import { type EndedCall, newCallEnds } from './call-ends.ts';
 import { type CallSearch, newCallSearch } from './call-search.ts';
-import { isOpen, isPending, isRunning, isStuck, openCalls, questionOf } from './call-standing.ts';
+import { isCallOpen, isPending, isCallRunning, isStuck, openCalls, personQuestionOf } from './call-standing.ts';
 import type { FeedReader, SessionFeed } from './feed.ts';
 import { type HostBatches, newHostBatches } from './host-batches.ts';
 
@@ -137,13 +145,13 @@ class Calls implements HostCalls {
       const [first] = personEffects(state);
       if (this.#isOther(state, handle, seen)) return 'changed';
       const isBlocked =
-        first !== undefined && isStuck(state) && questionOf(state, this.#ends.currentOf(handle)) === null;
+        first !== undefined && isStuck(state) && personQuestionOf(state, this.#ends.currentOf(handle)) === null;
       return isBlocked ? { kind: 'busy', behind: { action: first } } : null;
     };
     const before = await this.#until(standing, signal);
     if (before !== null && before !== 'changed') return before;
     const found = await this.find(handle);
-    if (found === null) return refused('unknown_call', `${this.#feed.state().session_id} has no call ${handle}`);
+    if (found === null) return refusedCall('unknown_call', `${this.#feed.state().session_id} has no call ${handle}`);
     return found.kind === 'task' && found.call.action !== null ? { kind: 'asks', action: found.call.action } : found;
   }
 
@@ -252,7 +260,7 @@ class Calls implements HostCalls {
     for (const action of actions) {
       const id = this.#ends.handleOf(action.call_id);
       // What asks while it runs goes on; nothing else of a call has begun when a person is asked.
-      const goesOn = this.#waiting.get(id)?.task !== undefined && isRunning(state, action.call_id);
+      const goesOn = this.#waiting.get(id)?.task !== undefined && isCallRunning(state, action.call_id);
       if (goesOn) this.#tellTask(id);
       else this.#tell(id, { kind: 'asks', action });
     }
@@ -285,19 +293,19 @@ class Calls implements HostCalls {
 
   #openCall(handle: CallId, made_at_ms: number, current: CallId = this.#ends.currentOf(handle)): OpenCall {
     const state = this.#feed.state();
-    const action = isOpen(state, current) ? questionOf(state, current) : null;
+    const action = isCallOpen(state, current) ? personQuestionOf(state, current) : null;
     return { handle, made_at_ms, changed_at_ms: state.updated_at_ms, action };
   }
 
   #withdraw(id: CallId): void {
     const isCancelled = this.#batches.withdraw(id);
-    if (isCancelled) this.#tell(id, refused('cancelled', 'the call was cancelled before it was made'));
+    if (isCancelled) this.#tell(id, refusedCall('cancelled', 'the call was cancelled before it was made'));
   }
 
   /** Whether a call has ended, or asks another question than the one that its host has seen. */
   #isOther(state: SessionState, handle: CallId, seen: Digest | null): boolean {
     const current = this.#ends.currentOf(handle);
-    const action = questionOf(state, current);
+    const action = personQuestionOf(state, current);
     return !isPending(state, current) || (action !== null && questionDigest(action) !== seen);
   }
 

@@ -4,7 +4,7 @@ import { type ProtocolEra, Server } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../schemas/json.ts';
 import { PACKAGE_VERSION } from '../version.ts';
 import { type McpServerOptions, TASKS_EXTENSION } from './asked.ts';
-import { callTool } from './call-tool.ts';
+import { answerToolCall } from './call-tool.ts';
 import type { Host } from './host.ts';
 import { listedResources, readResource } from './resources.ts';
 import { addTasks } from './tasks.ts';
@@ -32,7 +32,7 @@ export function newMcpServer(options: McpServerOptions, era: ProtocolEra): Serve
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const { name, arguments: args = {} } = params;
     const isTask = era === 'legacy' && params.task !== undefined;
-    return callTool({ ...options, server, context }, { name, args: args as JsonObject, isTask });
+    return answerToolCall({ ...options, server, context }, { name, args: args as JsonObject, isTask });
   });
   addTasks(server, options, era);
   server.setRequestHandler('resources/list', () => ({ resources: listedResources(host.session) }));
