@@ -42,3 +42,5 @@ export const HOST_SENT_CHARS_MAX = 2 * 1_048_576;
 export const HOST_RETRY_MS = 1_000;
 /** Bytes on their way to a host that does not read; with more, the connection ends. */
 export const HOST_UNREAD_BYTES_MAX = 16 * 1_048_576;
+/** Milliseconds for which a host whose connection has ended may still read what it was sent; then the process exits. */
+export const HOST_FLUSH_MS = 2_000;

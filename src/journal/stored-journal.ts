@@ -203,7 +203,8 @@ function journalOn(handle: StoreHandle, snapshots: Snapshots): Opened {
   }
 
   const commitSweep = async (write: Write): Promise<void> => void (await commit(write, APPEND_OVERHEAD_BYTES));
-  const sweep = (session: SessionId): Promise<void> => sweepSession({ handle, snapshots, commit: commitSweep }, session);
+  const sweep = (session: SessionId): Promise<void> =>
+    sweepSession({ handle, snapshots, commit: commitSweep }, session);
 
   const journal: Journal = {
     // Not `map` over the commit: it would start one microtask later and lose its place in the queue.

@@ -10,7 +10,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { CreateSession } from '../../schemas/wire.ts';
 import type { EngineClient } from '../client/client.ts';
 import { must } from '../client/must.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, sleep } from '../clock.ts';
 import { type SessionFeed, openFeed } from './feed.ts';
 import { type HostCalls, newHostCalls } from './host-calls.ts';
 import { HOST_CONFIG } from './host-run.ts';
@@ -25,7 +25,7 @@ export interface Host {
   /** Records an event; returns why it is refused. */
   submit(event: Ingress): Promise<Rejection | null>;
   /** Resolves when the host session of the run is open, so that its tools are listed, or when that takes too long. */
-  readonly opened: Promise<void>;
+  readonly opened: Promise<unknown>;
   /** Rejects when the session can no longer be followed. */
   readonly lost: Promise<never>;
   close(): void;
@@ -72,6 +72,7 @@ export async function openMcpHost({ client, clock, session: named, create = {}, 
   };
 }
 
+<<<<<<< HEAD
 function untilOpened(feed: SessionFeed, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const cancelTimer = clock.after(HOST_OPENING_MS, resolve);
@@ -81,4 +82,11 @@ function untilOpened(feed: SessionFeed, clock: Clock): Promise<void> {
     };
     feed.until(({ run }) => (run?.phase === 'opening' ? null : true)).then(opened, opened);
   });
+=======
+function untilOpened(feed: SessionFeed, clock: Clock): Promise<unknown> {
+  const over = new AbortController();
+  const opened = feed.until(({ run }) => (run?.phase === 'opening' ? null : true));
+  const settled = opened.catch(() => true).finally(() => over.abort());
+  return Promise.race([settled, sleep(clock, HOST_OPENING_MS, over.signal)]);
+>>>>>>> w-server2
 }

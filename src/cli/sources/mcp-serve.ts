@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { digestText } from '../../../schemas/canonical.ts';
 import { type SessionId, makeSessionId } from '../../../schemas/ids.ts';
+import { HOST_FLUSH_MS } from '../../../schemas/limits.ts';
 import { connect } from '../../client/http-client.ts';
 import { must } from '../../client/must.ts';
 import { readToken, tokenFile } from '../../client/token-file.ts';
@@ -62,6 +63,8 @@ export async function mcpServeCommand(command: McpServeCommand): Promise<number>
     return 0;
   } finally {
     for (const child of started.reverse()) await child.stop();
+    // What the host has not read yet would keep this process for as long as the host does not read it.
+    setTimeout(() => process.exit(), HOST_FLUSH_MS).unref();
   }
 }
 
