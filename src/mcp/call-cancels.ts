@@ -7,11 +7,7 @@ import type { SessionState } from '../../schemas/state.ts';
 import type { EngineClient } from '../client/client.ts';
 import { denying, eliciting, fulfilling } from '../core/answers.ts';
 import { type PersonEffect, isElicitation } from '../core/status.ts';
-<<<<<<< HEAD
-import { isCallOpen, openCalls, questionOfCall } from './call-standing.ts';
-=======
 import { isCallOpen, openCalls, personQuestionOf } from './call-standing.ts';
->>>>>>> w-server2
 import type { SessionFeed } from './feed.ts';
 
 export interface CallCancels {
@@ -63,11 +59,7 @@ export function newCallCancels({ client, session, feed }: CallCancelsOptions): C
       if (!isCallOpen(state, id)) return;
       cancelled.set(id, by);
       if (await interrupt(state, by)) return;
-<<<<<<< HEAD
-      const action = questionOfCall(state, id);
-=======
       const action = personQuestionOf(state, id);
->>>>>>> w-server2
       if (action !== null) await submit(refusing(action, by));
       unread ??= feed.read({ onEvents: (_events, after) => onState(after), onEnd: () => undefined });
     },

@@ -26,11 +26,7 @@ export const openCalls = (state: SessionState): readonly CallId[] =>
   (state.active_tool_batch?.observed ?? []).map(({ call_id }) => call_id).filter((id) => isCallOpen(state, id));
 
 /** What a call waits for a person for; null when it does not. */
-<<<<<<< HEAD
-export const questionOfCall = (state: SessionState, id: CallId): PersonEffect | null =>
-=======
 export const personQuestionOf = (state: SessionState, id: CallId): PersonEffect | null =>
->>>>>>> w-server2
   personEffects(state).find(({ call_id }) => call_id === id) ?? null;
 
 /** Whether a person is asked and nothing else goes on: a call that asks while it runs does nothing meanwhile. */

@@ -21,11 +21,7 @@ import {
 import { type CallCancels, newCallCancels } from './call-cancels.ts';
 import { type EndedCall, newCallEnds } from './call-ends.ts';
 import { type CallSearch, newCallSearch } from './call-search.ts';
-<<<<<<< HEAD
-import { isCallOpen, isPending, isCallRunning, isStuck, openCalls, questionOfCall } from './call-standing.ts';
-=======
 import { isCallOpen, isPending, isCallRunning, isStuck, openCalls, personQuestionOf } from './call-standing.ts';
->>>>>>> w-server2
 import type { FeedReader, SessionFeed } from './feed.ts';
 import { type HostBatches, newHostBatches } from './host-batches.ts';
 
@@ -149,11 +145,7 @@ class Calls implements HostCalls {
       const [first] = personEffects(state);
       if (this.#isOther(state, handle, seen)) return 'changed';
       const isBlocked =
-<<<<<<< HEAD
-        first !== undefined && isStuck(state) && questionOfCall(state, this.#ends.currentOf(handle)) === null;
-=======
         first !== undefined && isStuck(state) && personQuestionOf(state, this.#ends.currentOf(handle)) === null;
->>>>>>> w-server2
       return isBlocked ? { kind: 'busy', behind: { action: first } } : null;
     };
     const before = await this.#until(standing, signal);
@@ -301,11 +293,7 @@ class Calls implements HostCalls {
 
   #openCall(handle: CallId, made_at_ms: number, current: CallId = this.#ends.currentOf(handle)): OpenCall {
     const state = this.#feed.state();
-<<<<<<< HEAD
-    const action = isCallOpen(state, current) ? questionOfCall(state, current) : null;
-=======
     const action = isCallOpen(state, current) ? personQuestionOf(state, current) : null;
->>>>>>> w-server2
     return { handle, made_at_ms, changed_at_ms: state.updated_at_ms, action };
   }
 
@@ -317,11 +305,7 @@ class Calls implements HostCalls {
   /** Whether a call has ended, or asks another question than the one that its host has seen. */
   #isOther(state: SessionState, handle: CallId, seen: Digest | null): boolean {
     const current = this.#ends.currentOf(handle);
-<<<<<<< HEAD
-    const action = questionOfCall(state, current);
-=======
     const action = personQuestionOf(state, current);
->>>>>>> w-server2
     return !isPending(state, current) || (action !== null && questionDigest(action) !== seen);
   }
 

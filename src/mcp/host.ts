@@ -72,21 +72,9 @@ export async function openMcpHost({ client, clock, session: named, create = {}, 
   };
 }
 
-<<<<<<< HEAD
-function untilOpened(feed: SessionFeed, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const cancelTimer = clock.after(HOST_OPENING_MS, resolve);
-    const opened = (): void => {
-      cancelTimer();
-      resolve();
-    };
-    feed.until(({ run }) => (run?.phase === 'opening' ? null : true)).then(opened, opened);
-  });
-=======
 function untilOpened(feed: SessionFeed, clock: Clock): Promise<unknown> {
   const over = new AbortController();
   const opened = feed.until(({ run }) => (run?.phase === 'opening' ? null : true));
   const settled = opened.catch(() => true).finally(() => over.abort());
   return Promise.race([settled, sleep(clock, HOST_OPENING_MS, over.signal)]);
->>>>>>> w-server2
 }
