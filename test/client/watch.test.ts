@@ -172,7 +172,7 @@ test('whoever folds a stream may give way to other work between two events of a 
   const events = Array.from({ length: 20 }, (_, nth) => override(nth)) as unknown as readonly Ingress[];
   await must(engine.client.submit(session_id, { events }));
   const stop = new AbortController();
-  const pause = vi.fn(() => Promise.resolve());
+  const pause = vi.fn<() => Promise<void>>(() => Promise.resolve());
   let folded = 0;
   for await (const { events: some } of foldStored(engine.client, session_id, pause)) folded += some.length;
   expect(folded).toBe(20);
