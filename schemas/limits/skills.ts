@@ -1,6 +1,6 @@
 // The bounds of skills, of a catalog, and of the watch over files. `schemas/limits.ts` exports them with all others.
 
-/** Most skills that one bridge reads. The folders beyond it, in the order of their names, are refused as `too_many`. */
+/** Most skills of one bridge, and folders read of one directory. Those beyond it, in the order of their names, are left out, and it says so. */
 export const SKILLS_MAX = 256;
 /** Longest name of a skill, in characters. A longer one is refused. */
 export const SKILL_NAME_CHARS_MAX = 64;
@@ -20,7 +20,7 @@ export const SKILL_RUN_MAX = 64;
 export const SKILLS_LISTED_MAX = 50;
 /** Most bytes of a file in one answer of `skills_read`. The answer says where the rest begins. */
 export const SKILL_READ_BYTES_MAX = 32_768;
-/** Most faults that reading skills or a catalog reports. Further ones are counted and not listed. */
+/** Most faults that reading skills or a catalog reports. Further ones are not listed. */
 export const SOURCE_FAULTS_MAX = 256;
 /** Most entries in a directory that is read for skills or a catalog. A directory with more is refused. */
 export const SOURCE_ENTRIES_MAX = 4_096;
