@@ -17,7 +17,7 @@ import {
   type KnownCommits,
   type StreamStart,
   type StreamedBatch,
-  type StreamedCommit,
+  type MadeCommit,
   beginStream,
   streamFrom,
 } from '../client/watch/session-stream.ts';
@@ -116,7 +116,7 @@ function newPlaces(): Places {
 
 /** The last commits, for all readers. */
 function newKnownCommits(): KnownCommits {
-  const commits = new Map<Digest, StreamedCommit>();
+  const commits = new Map<Digest, MadeCommit>();
   return {
     get: (chain) => commits.get(chain),
     set(chain, commit) {

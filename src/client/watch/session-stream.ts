@@ -38,10 +38,13 @@ export interface StreamedBatch {
   readonly whole?: StreamedCommit;
 }
 
+/** A commit that is made into events, or was. */
+export type MadeCommit = StreamedCommit | Promise<StreamedCommit>;
+
 /** Commits that were made into events before, by their chain value, which stands for all of a stream up to them. */
 export interface KnownCommits {
-  get(chain: Digest): StreamedCommit | undefined;
-  set(chain: Digest, commit: StreamedCommit): void;
+  get(chain: Digest): MadeCommit | undefined;
+  set(chain: Digest, commit: MadeCommit): void;
 }
 
 /** Where a stream begins. */
@@ -107,9 +110,9 @@ export async function* streamFrom(
       continue;
     }
     const making = known?.get(record.chain) ?? streamedCommit(session, head, record, pause);
-    // What takes no pause is known before another reader asks for it.
+    // Known while it is made: other work that comes between its events may be a reader of the same commit.
+    known?.set(record.chain, making);
     const commit = making instanceof Promise ? await making : making;
-    known?.set(record.chain, commit);
     head = commit.head;
     const rest = pause?.() ?? null;
     if (rest !== null) await rest;
@@ -131,12 +134,7 @@ function batchOf(commit: StreamedCommit, first: number, place: StreamPlace, live
   return isWhole ? { events, whole: commit } : { events };
 }
 
-function streamedCommit(
-  session: SessionId,
-  from: ReplayStart,
-  record: CommitRecord,
-  pause?: GiveWay,
-): StreamedCommit | Promise<StreamedCommit> {
+function streamedCommit(session: SessionId, from: ReplayStart, record: CommitRecord, pause?: GiveWay): MadeCommit {
   const folding = givingWay(newCheckedFold(session, from).addInSteps(record), pause);
   const streamed = (folded: FoldedTo | null): StreamedCommit => {
     if (folded === null)
