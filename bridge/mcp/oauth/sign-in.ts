@@ -209,7 +209,7 @@ class Flow {
   }
 }
 
-/** What is shown to a person must be a page, and one that nobody between can read. */
+/** The address that a person is shown must be a page, over a connection that no one else can read. */
 function checkedAddress(address: URL | null): string {
   if (address === null) throw new Error('the server named no address to sign in at');
   if (address.protocol === 'https:' || (address.protocol === 'http:' && isLoopback(address.hostname)))
@@ -225,7 +225,7 @@ const withinTime =
 async function withinLogin<T>(answer: Promise<T>, { clock, signal }: SignInPorts): Promise<T> {
   const over = new AbortController();
   const late = sleep(clock, MCP_LOGIN_MS_MAX, signal, over.signal).then(() => {
-    throw new Error(signal.aborted ? 'the login was stopped' : `nobody signed in within ${MCP_LOGIN_MS_MAX} ms`);
+    throw new Error(signal.aborted ? 'the login was stopped' : `no one signed in within ${MCP_LOGIN_MS_MAX} ms`);
   });
   try {
     return await Promise.race([answer, late]);

@@ -37,17 +37,17 @@ export function storedLogin(login: Login, { clientId, clientSecret, issuer }: OA
     redirectUrl: 'http://127.0.0.1/only-refold-mcp-login-has-a-page',
     clientMetadata: { client_name: 'refold', redirect_uris: [], grant_types: ['authorization_code', 'refresh_token'] },
     // It is asked first: nothing is requested of any authorization server before a person has signed in.
-    discoveryState: () => void recorded('the server wants a login, and nobody has signed in'),
+    discoveryState: () => void recorded('the server wants a login, and no one has signed in'),
     saveDiscoveryState: () => undefined,
     saveAuthorizationServerUrl(found) {
-      const { issuer: recordedIssuer } = recorded('nobody has signed in').tokens;
+      const { issuer: recordedIssuer } = recorded('no one has signed in').tokens;
       for (const expected of [issuer, recordedIssuer])
         if (typeof expected === 'string' && !isSameIssuer(expected, found))
           throw signIn(`the server names the authorization server ${found}, and the login is of ${expected}`);
     },
     clientInformation: (): StoredOAuthClientInformation =>
       clientId === null
-        ? recorded('nobody has signed in').client
+        ? recorded('no one has signed in').client
         : { client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) },
     tokens(asked) {
       const tokens = read()?.tokens;
@@ -63,7 +63,7 @@ export function storedLogin(login: Login, { clientId, clientSecret, issuer }: OA
       read();
     },
     redirectToAuthorization(address) {
-      const record = recorded('nobody has signed in');
+      const record = recorded('no one has signed in');
       const scope = address.searchParams.get('scope');
       if (scope !== null && scope !== record.wanted_scope) login.write({ ...record, wanted_scope: scope });
       throw signIn('the login has expired, or the server wants more than it was given for');
